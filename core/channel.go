@@ -1,0 +1,167 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Capabilities says what a channel can do; it is constant for an adapter.
+type Capabilities struct {
+	// TextLimit is the longest text of one message, in TextUnit.
+	TextLimit int
+	TextUnit  string // "utf16", "bytes", "runes" or "graphemes"
+	// NativeIdempotency is set where sending the same Key twice makes one
+	// message; an ambiguous send is then simply sent again.
+	NativeIdempotency bool
+	// Direct and Groups say which conversations exist.
+	Direct, Groups bool
+	// Threads is set where conversations can hold threads.
+	Threads bool
+}
+
+// Adapter connects one account of one channel. The runtime calls Run once in
+// its own goroutine; Send and the abilities may be called from many goroutines
+// at once, also before Run has connected (they then return a retryable error).
+type Adapter interface {
+	// Describe returns the channel's capabilities. It does not block.
+	Describe() Capabilities
+	// Run receives updates and hands each to in, in the platform's order per
+	// conversation, and acknowledges an update to the platform only after in
+	// returned nil for it. It blocks until ctx ends (then it returns nil) or
+	// the connection fails. The account's supervisor restarts it with
+	// backoff, except after a *SendError of class auth or conflict.
+	Run(ctx context.Context, in Intake) error
+	// Send posts one message part and returns the platform's ids. Its context
+	// carries the deadline. It returns a *SendError when it fails; a nil
+	// error with an empty Receipt counts as ambiguous.
+	Send(ctx context.Context, out Outgoing) (Receipt, error)
+	// Probe asks the platform whether the account works. `skein channels
+	// status --probe` and the supervisor call it; it may block for ctx.
+	Probe(ctx context.Context) Health
+}
+
+// Intake is what an adapter hands its updates to. Both calls return nil only
+// once the update is durable (or was known, refused or dropped for good), so
+// that the adapter may acknowledge it; after an error it must be delivered
+// again. They block for one store commit.
+type Intake interface {
+	Receive(ctx context.Context, m Message) error
+	PlaceChanged(ctx context.Context, c PlaceChange) error
+	// LoadCursor returns the stored cursor of this account, "" if none.
+	LoadCursor(ctx context.Context, name string) (string, error)
+}
+
+// Outgoing is one message part on its way to a platform.
+type Outgoing struct {
+	Address Address
+	Text    string
+	// Key names this part for ever: the same Key is the same message. Adapters
+	// with native idempotency pass it on.
+	Key string
+	// ReplyTo is the platform id of the message this answers, "" for none. If
+	// the platform no longer knows it, send without it.
+	ReplyTo string
+	// Persona is the display name to send under in a bound thread, where the
+	// adapter can; "" for the bot's own name.
+	Persona string
+	// Silent asks not to notify people's devices, where the platform can.
+	Silent bool
+}
+
+// Receipt proves that a message reached the platform.
+type Receipt struct {
+	ID string // the platform's message id
+}
+
+// Health is recent evidence about an account.
+type Health struct {
+	OK     bool
+	Detail string
+	Since  time.Time // of the evidence
+}
+
+// Typer is the ability to show "is typing". The runtime calls Typing when a
+// turn starts and every few seconds while it runs; an error is logged only.
+type Typer interface {
+	Typing(ctx context.Context, to Address) error
+}
+
+// Editor is the ability to edit a sent message.
+type Editor interface {
+	Edit(ctx context.Context, to Address, id, text string) error
+}
+
+// Deleter is the ability to delete a sent message.
+type Deleter interface {
+	Delete(ctx context.Context, to Address, id string) error
+}
+
+// Placement says where a binding lives relative to where it was asked for.
+type Placement string
+
+// The placements.
+const (
+	PlacementAuto    Placement = "auto"    // the adapter's default for the place
+	PlacementCurrent Placement = "current" // bind the place where we are
+	PlacementChild   Placement = "child"   // open a thread first, bind that
+)
+
+// BindingCapabilities says what bindings are possible at an address.
+type BindingCapabilities struct {
+	// Placements that work here, the default first. Empty: not bindable.
+	Placements []Placement
+	// ThreadsInDirect is set where a direct chat can hold threads.
+	ThreadsInDirect bool
+	// TitleLimit is the longest thread title in graphemes, 0 for none.
+	TitleLimit int
+	// Reason says, where Placements is empty, why.
+	Reason string
+}
+
+// ChildRequest asks an adapter to open a thread.
+type ChildRequest struct {
+	Parent Address // where the request was made; a thread gets a sibling
+	Title  string
+	Text   string // first text, for platforms whose threads grow from a message
+	Intent string // unique mark of this request, the same after a restart
+}
+
+// PlaceState is the answer of a probe.
+type PlaceState string
+
+// The states of a place.
+const (
+	PlaceExists      PlaceState = "exists"
+	PlaceIsArchived  PlaceState = "archived"
+	PlaceIsLocked    PlaceState = "locked"
+	PlaceIsGone      PlaceState = "gone"
+	PlaceIsForbidden PlaceState = "forbidden"
+)
+
+// BindingAdapter is the ability to hold bound sessions. threadbind drives it.
+type BindingAdapter interface {
+	// BindingCapabilities tells what is possible at an address; it does not
+	// block.
+	BindingCapabilities(at Address) BindingCapabilities
+	// OpenChild opens a thread and returns its address and data to keep with
+	// the binding. It is called once per intent unless FindChild says that a
+	// crash left none behind; ctx carries the deadline (10 s in a spawn).
+	OpenChild(ctx context.Context, req ChildRequest) (Address, []byte, error)
+	// ProbeAddress tells the state of a place.
+	ProbeAddress(ctx context.Context, at Address) (PlaceState, error)
+	// CloseChild undoes OpenChild: it deletes the thread, else archives it.
+	CloseChild(ctx context.Context, at Address) error
+}
+
+// ChildFinder is the ability to find a thread that a crash left behind
+// between OpenChild and the transaction that recorded it.
+type ChildFinder interface {
+	// FindChild returns the thread opened for intent; ok is false if there is
+	// none.
+	FindChild(ctx context.Context, req ChildRequest) (at Address, data []byte, ok bool, err error)
+}
+
+// Archiver is the ability to archive a thread (threadBindings.onEnd).
+type Archiver interface {
+	Archive(ctx context.Context, at Address) error
+}

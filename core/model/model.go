@@ -1,0 +1,191 @@
+// Package model is what the turn and language models say to each other: the
+// items of a transcript, the provider interface and the typed errors of a
+// call. The providers are in the packages below it.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// ItemKind says what an Item is.
+type ItemKind string
+
+// The kinds of transcript item.
+const (
+	User       ItemKind = "user"      // what a person wrote
+	Assistant  ItemKind = "assistant" // what the model said or called
+	ToolOutput ItemKind = "tool"      // what a call gave back
+	Event      ItemKind = "event"     // a completion of a sub-agent
+	Note       ItemKind = "note"      // a message of the runtime itself
+)
+
+// Item is one entry of a transcript, in the form in which it is stored.
+type Item struct {
+	Kind ItemKind `json:"kind"`
+	Text string   `json:"text,omitempty"`
+	// Author, MessageID and Quote belong to a User item.
+	Author    *core.Author `json:"author,omitempty"`
+	MessageID string       `json:"messageId,omitempty"`
+	Quote     *core.Quote  `json:"quote,omitempty"`
+	// Think is the model's reasoning text, never shown to people.
+	Think string          `json:"think,omitempty"`
+	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant
+	// CallID and Tool tie a ToolOutput to its call; Failed marks an error.
+	CallID string `json:"callId,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	// Completion belongs to an Event.
+	Completion *Completion `json:"completion,omitempty"`
+	At         core.Millis `json:"at,omitempty"`
+}
+
+// Completion is the typed event that tells a requester how a child ended.
+type Completion struct {
+	Source     string         `json:"source"` // "subagent" or "cron"
+	RunID      string         `json:"runId"`
+	TaskID     string         `json:"taskId"`
+	SessionKey string         `json:"sessionKey"`
+	SessionID  int64          `json:"sessionId"`
+	Number     int            `json:"number"` // of this child session's completions
+	Ordinal    int            `json:"ordinal"`
+	Label      string         `json:"label"`
+	Task       string         `json:"task"`
+	TaskName   string         `json:"taskName,omitempty"`
+	Status     core.RunStatus `json:"status"`
+	Detail     string         `json:"detail,omitempty"`
+	Result     string         `json:"result"`
+	Partial    bool           `json:"partial,omitempty"`
+	// Truncated is set where Result is only the first part; Ref names the
+	// whole for `skein sessions transcript`.
+	Truncated bool   `json:"truncated,omitempty"`
+	Ref       string `json:"ref,omitempty"`
+	Stats     string `json:"stats"`
+	// PostedIn is the place where the outcome was already posted, "" if none.
+	PostedIn string `json:"postedIn,omitempty"`
+	// Told is set where people know already: the event settles joins but needs
+	// no answer.
+	Told bool `json:"told,omitempty"`
+}
+
+// Request is one call of a model.
+type Request struct {
+	Model    string // the provider's own id
+	Agent    string
+	Task     string // label, task name or task of the run, for `scripted`
+	TaskName string
+	TaskText string
+	System   string
+	Items    []Item
+	Tools    []core.ToolSpec
+	Thinking string // off, minimal, low, medium, high
+	// MaxTokens limits the answer, 0 for the provider's default.
+	MaxTokens int
+}
+
+// Usage counts tokens; a zero Usage means that the provider did not say.
+type Usage struct {
+	In  int64 `json:"in"`
+	Out int64 `json:"out"`
+	// CacheRead is the part of In that came from a cache.
+	CacheRead int64 `json:"cacheRead,omitempty"`
+}
+
+// Delta is one piece of a streamed answer. KeepAlive deltas carry nothing and
+// only prove that the call lives.
+type Delta struct {
+	Text      string
+	Think     string
+	Call      *core.ToolCall // a finished call
+	KeepAlive bool
+	// Done is set on the last delta, with the usage. A stream that ends
+	// without it was cut off.
+	Done  bool
+	Usage Usage
+}
+
+// Provider calls models of one service. Stream is called by turns, from many
+// goroutines at once; the sequence blocks while the model works and stops with
+// ctx. An error ends the sequence; it is an *Error if its class is known.
+type Provider interface {
+	Stream(ctx context.Context, req Request) iter.Seq2[Delta, error]
+	// Models lists the service's model ids; `skein demo` takes the first.
+	Models(ctx context.Context) ([]string, error)
+}
+
+// ErrorClass says what went wrong in a call.
+type ErrorClass string
+
+// The classes of model errors.
+const (
+	RateLimited ErrorClass = "rate_limited"
+	Overloaded  ErrorClass = "overloaded"
+	Overflow    ErrorClass = "overflow" // the request is larger than the context window
+	Auth        ErrorClass = "auth"
+	BadRequest  ErrorClass = "bad_request"
+	Refused     ErrorClass = "refused"
+	Network     ErrorClass = "network"
+	Truncated   ErrorClass = "truncated" // the stream ended without its end mark
+)
+
+// Transient reports whether the same call may succeed later.
+func (c ErrorClass) Transient() bool {
+	switch c {
+	case RateLimited, Overloaded, Network, Truncated:
+		return true
+	}
+	return false
+}
+
+// Error is a failed call.
+type Error struct {
+	Class  ErrorClass
+	After  time.Duration // with RateLimited and Overloaded: the service's own wait
+	Status int           // HTTP status, 0 if none
+	Err    error
+}
+
+// Error returns the class and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("model call failed: %s", e.Class)
+	}
+	return fmt.Sprintf("model call failed: %s: %v", e.Class, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ClassOf returns the class of err; an unknown error is Network, because then
+// trying again is right.
+func ClassOf(err error) ErrorClass {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return Network
+}
+
+// Encode returns the stored form of an item.
+func (i Item) Encode() string {
+	b, err := json.Marshal(i)
+	if err != nil { // only invalid raw arguments can do this, and those are replaced at the edge
+		b, _ = json.Marshal(Item{Kind: i.Kind, Text: i.Text, At: i.At})
+	}
+	return string(b)
+}
+
+// DecodeItem reads the stored form.
+func DecodeItem(s string) (Item, error) {
+	var i Item
+	if err := json.Unmarshal([]byte(s), &i); err != nil {
+		return Item{}, fmt.Errorf("decode transcript item: %w", err)
+	}
+	return i, nil
+}

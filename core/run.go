@@ -1,0 +1,167 @@
+package core
+
+// RunStatus is the state of a run. It comes from the runtime, never from text.
+type RunStatus string
+
+// The states of a run; all from RunOK on are terminal.
+const (
+	RunQueued      RunStatus = "queued"
+	RunRunning     RunStatus = "running"
+	RunWaiting     RunStatus = "waiting"
+	RunOK          RunStatus = "ok"
+	RunError       RunStatus = "error"
+	RunTimeout     RunStatus = "timeout"
+	RunCancelled   RunStatus = "cancelled"
+	RunInterrupted RunStatus = "interrupted"
+	RunBudget      RunStatus = "budget"
+)
+
+// Live reports whether the run has not ended.
+func (s RunStatus) Live() bool { return s == RunQueued || s == RunRunning || s == RunWaiting }
+
+// Task returns the word the task ledger uses for s.
+func (s RunStatus) Task() TaskStatus {
+	switch s {
+	case RunOK:
+		return TaskSucceeded
+	case RunError:
+		return TaskFailed
+	case RunTimeout:
+		return TaskTimedOut
+	case RunCancelled:
+		return TaskCancelled
+	case RunInterrupted:
+		return TaskInterrupted
+	case RunBudget:
+		return TaskOverBudget
+	}
+	return TaskStatus(s)
+}
+
+// TaskStatus is the state of a task as people see it.
+type TaskStatus string
+
+// The states of a task; queued, running and waiting are the run's own words.
+const (
+	TaskQueued      TaskStatus = "queued"
+	TaskRunning     TaskStatus = "running"
+	TaskWaiting     TaskStatus = "waiting"
+	TaskSucceeded   TaskStatus = "succeeded"
+	TaskFailed      TaskStatus = "failed"
+	TaskTimedOut    TaskStatus = "timed_out"
+	TaskCancelled   TaskStatus = "cancelled"
+	TaskInterrupted TaskStatus = "interrupted"
+	TaskOverBudget  TaskStatus = "over_budget"
+)
+
+// Delivery is the state of a task's outcome on its way to whoever asked.
+type Delivery string
+
+// The states of delivery.
+const (
+	DeliveryNotRequired   Delivery = "not_required"   // nobody needs to be told, or all chose silence
+	DeliveryPending       Delivery = "pending"        // the run has not ended
+	DeliverySessionQueued Delivery = "session_queued" // the event is in the requester's inbox
+	DeliveryDelivered     Delivery = "delivered"      // the platform gave an id, or a nested requester consumed it
+	DeliveryBlocked       Delivery = "blocked"        // nobody was told; retry or dismiss by id
+	DeliveryDismissed     Delivery = "dismissed"
+)
+
+// SpawnSpec is what a spawn resolved to; it is stored with the run and
+// printable.
+type SpawnSpec struct {
+	Agent          string `json:"agent"`
+	Model          string `json:"model"`
+	Thinking       string `json:"thinking,omitempty"`
+	Mode           string `json:"mode"`    // "run" or "session"
+	Context        string `json:"context"` // "isolated" or "fork"
+	Cleanup        string `json:"cleanup"` // "keep" or "delete"
+	TimeoutSeconds int64  `json:"runTimeoutSeconds,omitempty"`
+	// ExpectsCompletion is false for fire-and-forget spawns.
+	ExpectsCompletion bool `json:"expectsCompletionMessage"`
+	// ToolCeiling is the requester's sender policy at the moment of the
+	// spawn, the most the child may ever have; nil means no ceiling.
+	ToolCeiling []string `json:"toolCeiling,omitempty"`
+}
+
+// Run is one execution that owes or tracks an outcome: the lineage row of a
+// sub-agent. Times are milliseconds in UTC.
+type Run struct {
+	ID          string `json:"runId"`
+	Root        string `json:"rootRunId"`
+	TaskID      string `json:"taskId"`
+	Session     int64  `json:"session"`
+	SessionKey  string `json:"childSessionKey"`
+	Requester   int64  `json:"requesterSession"` // session that asked
+	RequesterID string `json:"requesterKey"`
+	// RequesterRun is the run whose turn asked, "" where a person's chat did.
+	RequesterRun  string `json:"requesterRun,omitempty"`
+	RequesterTurn int64  `json:"requesterTurn"`
+	// Ordinal numbers the children of one requester session, from 1; it never
+	// changes.
+	Ordinal int `json:"ordinal"`
+	// Completion numbers the outcomes of one child session, from 1.
+	Completion int    `json:"completion"`
+	Depth      int    `json:"depth"`
+	Role       string `json:"role"` // "orchestrator" or "leaf"
+	Agent      string `json:"agent"`
+	Task       string `json:"task"`
+	TaskName   string `json:"taskName,omitempty"`
+	Label      string `json:"label,omitempty"`
+	// Origin is the address of the message that started the requester's run;
+	// Anchor its platform message id. Both are immutable.
+	Origin      Address   `json:"origin"`
+	Anchor      string    `json:"anchor,omitempty"`
+	Owner       string    `json:"owner,omitempty"` // the person behind it, "channel:id"
+	Spec        SpawnSpec `json:"spec"`
+	Status      RunStatus `json:"status"`
+	Delivery    Delivery  `json:"delivery"`
+	Detail      string    `json:"detail,omitempty"` // why it ended as it did, or what blocks delivery
+	Result      string    `json:"result,omitempty"`
+	Partial     bool      `json:"partial,omitempty"`
+	TokensIn    int64     `json:"tokensIn"`
+	TokensOut   int64     `json:"tokensOut"`
+	CreatedAt   Millis    `json:"createdAt"`
+	StartedAt   Millis    `json:"startedAt,omitempty"`
+	EndedAt     Millis    `json:"endedAt,omitempty"`
+	DeliveredAt Millis    `json:"deliveredAt,omitempty"`
+}
+
+// Name returns what people call the run: its label, else its task name, else
+// the start of its task.
+func (r Run) Name() string {
+	switch {
+	case r.Label != "":
+		return r.Label
+	case r.TaskName != "":
+		return r.TaskName
+	}
+	return Clip(r.Task, 48)
+}
+
+// Clip cuts s to at most n characters, whitespace collapsed, with an ellipsis
+// where it cut.
+func Clip(s string, n int) string {
+	out, space := make([]rune, 0, n), false
+	for _, c := range s {
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			space = len(out) > 0
+			continue
+		}
+		need := 1
+		if space {
+			need = 2
+		}
+		if len(out)+need > n {
+			for len(out) >= n && len(out) > 0 {
+				out = out[:len(out)-1]
+			}
+			return string(append(out, '…'))
+		}
+		if space {
+			out, space = append(out, ' '), false
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
