@@ -122,7 +122,7 @@ func mustEscape(c byte) bool {
 }
 
 func escapeTo(b *strings.Builder, s string) {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if mustEscape(c) {
 			b.WriteByte('%')
@@ -135,7 +135,7 @@ func escapeTo(b *strings.Builder, s string) {
 }
 
 func escape(s string) string {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if mustEscape(s[i]) {
 			var b strings.Builder
 			escapeTo(&b, s)
@@ -150,7 +150,7 @@ func escape(s string) string {
 // one value has one spelling.
 func unescape(s string) (string, error) {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c != '%' {
 			if mustEscape(c) {
