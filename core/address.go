@@ -150,7 +150,7 @@ func escape(s string) string {
 // one value has one spelling.
 func unescape(s string) (string, error) {
 	var b strings.Builder
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c != '%' {
 			if mustEscape(c) {
