@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Part is something that keys exist for and that a build may lack.
+type Part string
+
+// The optional parts.
+const (
+	PartTelegram    Part = "telegram"
+	PartDiscord     Part = "discord"
+	PartMatrix      Part = "matrix"
+	PartIMessage    Part = "imessage"
+	PartWebChat     Part = "webchat"
+	PartPlugins     Part = "plugins"
+	PartSkills      Part = "skills"
+	PartCron        Part = "cron"
+	PartProjects    Part = "projects"
+	PartExecSecrets Part = "exec secrets"
+	PartAnthropic   Part = "anthropic"
+	PartPostgres    Part = "postgres"
+	PartHTTP        Part = "http"
+	PartDelegate    Part = "delegate"
+	PartApproval    Part = "approval"
+	PartAlerts      Part = "alerts"
+	PartBudgets     Part = "budgets"
+	PartUserLimits  Part = "user limits"
+	PartAttachments Part = "attachments"
+)
+
+// Parts is the set of optional parts that a build has.
+type Parts []Part
+
+// AllParts returns every optional part.
+func AllParts() Parts {
+	return Parts{
+		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
+		PartProjects, PartExecSecrets, PartAnthropic, PartPostgres, PartHTTP, PartDelegate, PartApproval,
+		PartAlerts, PartBudgets, PartUserLimits, PartAttachments,
+	}
+}
+
+// Has says whether the set holds a part.
+func (p Parts) Has(part Part) bool { return slices.Contains(p, part) }
+
+// use is a place where a configuration asks for an optional part.
+type use struct {
+	part Part
+	path Path
+}
+
+// uses finds the places that ask for optional parts, in a fixed order.
+func (c *Config) uses() []use {
+	var found []use
+	add := func(when bool, part Part, path ...string) {
+		if when {
+			found = append(found, use{part, path})
+		}
+	}
+	for _, name := range c.Channels.Names() {
+		add(name != "console", Part(name), "channels", name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models.Providers)) {
+		add(c.Models.Providers[name].Type == ProviderAnthropic, PartAnthropic, "models", "providers", name)
+	}
+	_, sqlite := c.Store.URL.SQLitePath()
+	add(!sqlite, PartPostgres, "store", "url")
+	add(c.Gateway.HTTP != nil, PartHTTP, "gateway", "http")
+	add(len(c.Plugins.Entries) > 0, PartPlugins, "plugins", "entries")
+	add(c.source.tree.At("skills", "paths") != nil, PartSkills, "skills", "paths")
+	add(len(c.Cron.Jobs) > 0, PartCron, "cron", "jobs")
+	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
+	add(len(c.Tools.Approval.Require) > 0, PartApproval, "tools", "approval")
+	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
+	add(c.Alerts.To != "", PartAlerts, "alerts", "to")
+	add(c.Limits.PerUser.isActive(), PartUserLimits, "limits", "perUser")
+	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
+	for _, id := range c.AgentIDs() {
+		a := c.Agents.Entries[id]
+		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
+		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
+		add(a.Limits.isActive(), PartBudgets, "agents", "entries", id, "limits")
+	}
+	c.eachSecret(func(path Path, s Secret) {
+		add(s.Source() == SecretExec, PartExecSecrets, path...)
+	})
+	return found
+}
+
+// isActive says whether a limit was asked for.
+func (b Budget) isActive() bool {
+	return b.MaxTokens.Or(0) > 0 || b.MaxUSD.Or(0) > 0 || b.PerDayUSD.Or(0) > 0
+}
+
+func (l UserLimits) isActive() bool {
+	return l.MessagesPerMinute.Or(0) > 0 || l.TurnsPerDay.Or(0) > 0 || l.USDPerDay.Or(0) > 0
+}
+
+// checkParts warns of every key whose part this build does not have, and
+// remembers the places, whose secrets are then not needed.
+func (d *decoder) checkParts(c *Config) {
+	for _, u := range c.uses() {
+		if d.opts.Built.Has(u.part) {
+			continue
+		}
+		c.source.inactive = append(c.source.inactive, u.path.String())
+		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), "the key is checked and has no effect")
+	}
+}
