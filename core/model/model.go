@@ -37,6 +37,8 @@ type Item struct {
 	// Think is the model's reasoning text, never shown to people.
 	Think string          `json:"think,omitempty"`
 	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant
+	// Cut marks an answer that ended at the token limit, not at its own end.
+	Cut bool `json:"cut,omitempty"`
 	// CallID and Tool tie a ToolOutput to its call; Failed marks an error.
 	CallID string `json:"callId,omitempty"`
 	Tool   string `json:"tool,omitempty"`
@@ -76,6 +78,9 @@ type Completion struct {
 
 // Request is one call of a model.
 type Request struct {
+	// ID names the call for ever: a retry, and the repetition after a crash,
+	// carry the ID of the first try. "" if the caller keeps no such name.
+	ID       string
 	Model    string // the provider's own id
 	Agent    string
 	Task     string // label, task name or task of the run, for `scripted`
@@ -108,6 +113,8 @@ type Delta struct {
 	// without it was cut off.
 	Done  bool
 	Usage Usage
+	// Cut is set with Done where the answer ended at the token limit.
+	Cut bool
 }
 
 // Provider calls models of one service. Stream is called by turns, from many
