@@ -171,7 +171,7 @@ func followUp(c Completion) string {
 	if c.Told {
 		return "Everybody concerned knows this already. If it leaves you nothing to do, reply with exactly NO_REPLY."
 	}
-	parts := []string{"This is what work you started came to; nobody wrote it to you. " +
+	parts := []string{"This is the outcome of work that you started; no person wrote it. " +
 		"Check it against what you were asked for, and do now what is still missing."}
 	if c.Status != core.RunOK {
 		parts = append(parts, "It did not end ok: say so plainly, and present nothing as finished that is not.")
