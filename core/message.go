@@ -57,6 +57,10 @@ type Message struct {
 	Kind    ConversationKind `json:"kind"`
 	Author  Author           `json:"author"`
 	Text    string           `json:"text"`
+	// Revision tells events of one kind about one message apart (a second
+	// edit, another reaction); it is part of the dedupe key. It stays the same
+	// over redeliveries and is empty for a message itself.
+	Revision string `json:"revision,omitempty"`
 	// Mentioned is set when the bot is addressed natively: a mention or a
 	// reply to one of its messages.
 	Mentioned   bool         `json:"mentioned,omitempty"`

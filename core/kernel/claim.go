@@ -1,0 +1,256 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// Lease is the right to run one turn of a session.
+type Lease struct {
+	Session store.Session
+	Turn    store.Turn
+	// Rows are the inbox rows that this claim took, and Input the transcript
+	// rows they became, which may not be committed yet. Both are empty where
+	// the turn was begun by an earlier claim (Resumed): then the transcript
+	// has everything.
+	Rows    []store.Inbox
+	Input   []store.Row
+	Resumed bool
+	// Dead is set where the turn was claimed too often without progress: it
+	// must be ended and people told.
+	Dead bool
+
+	k          *Kernel
+	claim      *store.Pending
+	more       bool
+	nextLane   store.Lane
+	nextUrgent bool
+}
+
+// claimBatch is how many queued rows a claim looks at.
+const claimBatch = 64
+
+// SettingQueue is the session setting that /queue writes.
+const SettingQueue = "queue"
+
+// claim takes the session for this node. A nil lease without error means that
+// there is nothing to do, or nothing before delay has passed.
+func (k *Kernel) claim(ctx context.Context, session int64, follows bool) (*Lease, time.Duration, error) {
+	var lease *Lease
+	var delay time.Duration
+	p := k.opts.DB.Submit(ctx, func(tx *store.Tx) error {
+		lease, delay = nil, 0
+		s, err := tx.SessionByID(session)
+		if err != nil {
+			return err
+		}
+		l := &Lease{Session: s, k: k}
+		turn, err := tx.RunningTurn(session)
+		switch {
+		case err == nil:
+			if err := k.continueTurn(tx, l, turn); err != nil {
+				return err
+			}
+		case errors.Is(err, store.ErrNotFound):
+			if delay, err = k.newTurn(tx, l, follows); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+		if l.Turn.ID != 0 {
+			lease = l
+		}
+		return nil
+	})
+	if err := p.Ran(); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, 0, nil // the session was undone
+		}
+		return nil, 0, err
+	}
+	if lease == nil {
+		return nil, delay, p.Wait()
+	}
+	lease.claim = p
+	return lease, 0, nil
+}
+
+func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err error) {
+	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, k.node); err != nil {
+		return err
+	}
+	if err := tx.ReclaimTurn(turn.ID, l.Session.Fence); err != nil {
+		return err
+	}
+	turn.Fence, turn.Attempts = l.Session.Fence, turn.Attempts+1
+	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.opts.MaxAttempts
+	return nil
+}
+
+// newTurn starts a turn on queued rows, or leaves l without one.
+func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Duration, err error) {
+	now := k.opts.World.Now()
+	rows, err := tx.QueuedInbox(l.Session.ID, claimBatch)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) == 0 {
+		return 0, tx.ReleaseSession(l.Session.ID, false, now)
+	}
+	setting, err := tx.Setting(l.Session.ID, SettingQueue)
+	if err != nil {
+		return 0, err
+	}
+	q := k.opts.Queue(l.Session, setting, rows[0])
+	take := choose(rows, q.Mode)
+	if d := debounce(take, q, follows, now); d > 0 {
+		return d, nil
+	}
+	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, k.node); err != nil {
+		return 0, err
+	}
+	head := take[0]
+	turn := store.Turn{
+		Session: l.Session.ID, Generation: l.Session.Generation, Kind: head.Kind, Lane: head.Lane, ReplyTo: head.ReplyTo,
+		Anchor: head.Anchor, Policy: head.Policy, Owner: head.Owner, Fence: l.Session.Fence, Started: now,
+	}
+	switch head.Kind {
+	case store.InboxTask:
+		turn.Run = head.Run
+	case store.InboxCompletion, store.InboxWake:
+		turn.Run, turn.Chain = head.ForRun, head.Chain
+	}
+	if l.Turn, err = tx.InsertTurn(turn); err != nil {
+		return 0, err
+	}
+	l.Rows = take
+	l.Input, err = l.take(tx, take)
+	return 0, err
+}
+
+// take turns inbox rows into transcript rows of the turn.
+func (l *Lease) take(tx *store.Tx, rows []store.Inbox) ([]store.Row, error) {
+	var out []store.Row
+	for _, r := range rows {
+		if err := tx.DeleteInbox(r.ID); err != nil {
+			return nil, err
+		}
+		row := store.Row{Session: l.Session.ID, Generation: l.Turn.Generation, Turn: l.Turn.ID, Seq: l.Turn.Seq, Kind: string(r.Kind),
+			Body: r.Body, At: r.At}
+		var err error
+		if row.ID, err = tx.AppendRow(row); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// debounce returns how long messages that queued behind a turn still wait for
+// more of their kind.
+func debounce(take []store.Inbox, q Queue, follows bool, now core.Millis) time.Duration {
+	if !follows || take[0].Kind != store.InboxMessage || q.Mode == QueueFollowup {
+		return 0
+	}
+	newest := take[len(take)-1].At
+	return max(newest.Add(q.Debounce).Sub(now), 0)
+}
+
+// choose returns the rows that one turn takes, the first of the queue among
+// them. Only rows that agree in reply address and sender policy share a turn.
+func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
+	head := rows[0]
+	var take []store.Inbox
+	switch head.Kind {
+	case store.InboxCompletion, store.InboxWake:
+		for _, r := range rows {
+			if (r.Kind == store.InboxCompletion || r.Kind == store.InboxWake) && r.ForRun == head.ForRun && r.ReplyTo.Same(head.ReplyTo) {
+				take = append(take, r)
+			}
+		}
+		slices.SortStableFunc(take, func(a, b store.Inbox) int { return a.Ordinal - b.Ordinal })
+	case store.InboxMessage, store.InboxDropped:
+		if mode == QueueFollowup {
+			return rows[:1:1]
+		}
+		for _, r := range rows {
+			if (r.Kind == store.InboxMessage || r.Kind == store.InboxDropped) && r.ReplyTo.Same(head.ReplyTo) && r.Policy == head.Policy {
+				take = append(take, r)
+			}
+		}
+	default:
+		return rows[:1:1]
+	}
+	return take
+}
+
+// Step runs fn as one transaction of the turn, after comparing the fence. It
+// returns store.ErrFenced if the lease was lost; the turn must then end at
+// once. It blocks until the commit.
+func (l *Lease) Step(ctx context.Context, fn func(tx *store.Tx) error) error {
+	return l.k.opts.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.CheckFence(l.Session.ID, l.Turn.Fence); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// Durable waits until the claim itself is committed. A turn that is about to
+// have an effect outside the store calls it first.
+func (l *Lease) Durable() error { return l.claim.Wait() }
+
+// Release gives the session up inside the transaction that ends the turn, and
+// looks once more for rows: what came meanwhile gets the next turn.
+func (l *Lease) Release(tx *store.Tx) error {
+	rows, err := tx.QueuedInbox(l.Session.ID, 1)
+	if err != nil {
+		return err
+	}
+	l.more = len(rows) > 0
+	if l.more {
+		l.nextLane, l.nextUrgent = rows[0].Lane, rows[0].Kind == store.InboxCompletion || rows[0].Kind == store.InboxWake
+	}
+	return tx.ReleaseSession(l.Session.ID, l.more, l.k.opts.World.Now())
+}
+
+// TakeSteer takes the queued rows that may join the running turn: messages
+// with its reply address and sender policy where the mode is steer, and
+// completions for its run; they become transcript rows under the turn's step
+// number. Call it inside Step.
+func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
+	rows, err := tx.QueuedInbox(l.Session.ID, claimBatch)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	setting, err := tx.Setting(l.Session.ID, SettingQueue)
+	if err != nil {
+		return nil, err
+	}
+	var take []store.Inbox
+	for _, r := range rows {
+		if !r.ReplyTo.Same(l.Turn.ReplyTo) {
+			continue
+		}
+		switch r.Kind {
+		case store.InboxMessage, store.InboxDropped:
+			if r.Policy != l.Turn.Policy || l.k.opts.Queue(l.Session, setting, r).Mode != QueueSteer {
+				continue
+			}
+		case store.InboxCompletion:
+			if r.ForRun != l.Turn.Run {
+				continue
+			}
+		default:
+			continue
+		}
+		take = append(take, r)
+	}
+	return l.take(tx, take)
+}

@@ -1,0 +1,416 @@
+package kernel
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Runner runs turns; core/agent implements it.
+type Runner interface {
+	// RunTurn runs the lease's turn to its end, or continues it, and releases
+	// the session in the transaction that ends the turn. It is called once per
+	// claim in a goroutine of its own. ctx ends when the turn is cancelled
+	// (its cause says why) and when the kernel stops. An error means that the
+	// turn is not at its end; the kernel claims it again after a pause.
+	RunTurn(ctx context.Context, lease *Lease) error
+}
+
+// Queue is how a session takes its queued messages (messages.queue).
+type Queue struct {
+	Mode     QueueMode
+	Debounce time.Duration // for messages that queued behind a running turn
+}
+
+// QueueMode says what a message that arrives during a turn does.
+type QueueMode string
+
+// The queue modes. Steer is the default.
+const (
+	QueueSteer     QueueMode = "steer"     // joins the running turn at its next boundary
+	QueueFollowup  QueueMode = "followup"  // gets a turn of its own afterwards
+	QueueCollect   QueueMode = "collect"   // waits and shares one turn with the others
+	QueueInterrupt QueueMode = "interrupt" // ends the running turn
+)
+
+// Options make a kernel.
+type Options struct {
+	DB     *store.DB
+	World  *world.World
+	Log    *slog.Logger
+	Runner Runner
+	// Slots returns how many turns a lane may run at once; it is asked at each
+	// dispatch, so a reload takes effect at once. A result below 1 counts as 1.
+	Slots func(store.Lane) int
+	// Queue returns the queue settings of a session for one message.
+	Queue func(s store.Session, setting string, head store.Inbox) Queue
+	// MaxAttempts is how often a turn is claimed without finishing a step
+	// before it is dead; 0 means 5.
+	MaxAttempts int
+}
+
+// Kernel schedules sessions. Create it with New, then Start.
+type Kernel struct {
+	opts Options
+	node string
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	stopping bool
+	entries  map[int64]*entry
+	lanes    map[store.Lane]*lane
+
+	timers *timers
+}
+
+// Causes with which the kernel ends a turn's context.
+var (
+	// ErrStopping: the process is shutting down; the turn is continued at the
+	// next start.
+	ErrStopping = errors.New("the gateway is stopping")
+	// ErrStopped: a person stopped the turn.
+	ErrStopped = errors.New("stopped")
+	// ErrInterrupted: a newer message interrupts the turn.
+	ErrInterrupted = errors.New("interrupted by a newer message")
+)
+
+type entryState int
+
+const (
+	entryIdle entryState = iota
+	entryQueued
+	entryRunning
+)
+
+// entry is what the kernel knows about a session that is not idle.
+type entry struct {
+	session int64
+	state   entryState
+	lane    store.Lane
+	urgent  bool
+	elem    *list.Element
+	again   bool // woken while running
+	follows bool // the last thing it did was a turn
+	fails   int  // consecutive failures of claim or turn
+	cancel  context.CancelCauseFunc
+}
+
+type lane struct {
+	running int
+	urgent  *list.List // resumed runs
+	queue   *list.List
+}
+
+// New returns a kernel that is not started.
+func New(opts Options) *Kernel {
+	if opts.MaxAttempts == 0 {
+		opts.MaxAttempts = 5
+	}
+	k := &Kernel{opts: opts, node: opts.World.NewID(), entries: make(map[int64]*entry), lanes: make(map[store.Lane]*lane)}
+	for _, l := range []store.Lane{store.LaneMain, store.LaneSubagent} {
+		k.lanes[l] = &lane{urgent: list.New(), queue: list.New()}
+	}
+	k.ctx, k.cancel = context.WithCancelCause(opts.World.Context())
+	k.timers = newTimers(k)
+	return k
+}
+
+// Node returns this process's id among the nodes of the store.
+func (k *Kernel) Node() string { return k.node }
+
+// Start takes over what earlier processes left (on SQLite they are dead: the
+// process lock is the lease) and begins to run turns and timers. Call it
+// before intake opens, so that what was interrupted comes before what is new.
+func (k *Kernel) Start(ctx context.Context) error {
+	now := k.opts.World.Now()
+	var ready []int64
+	err := k.opts.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.RegisterNode(k.node, now); err != nil {
+			return err
+		}
+		if _, err := tx.FreeForeignSessions(k.node, now); err != nil {
+			return err
+		}
+		var err error
+		ready, err = tx.ReadySessions(1_000_000)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("kernel: start: %w", err)
+	}
+	for _, id := range ready {
+		l, urgent := k.laneOf(ctx, id)
+		k.Wake(id, l, urgent)
+	}
+	k.wg.Add(1)
+	go k.timers.loop()
+	return nil
+}
+
+// laneOf finds the lane of a session that became ready before this process.
+func (k *Kernel) laneOf(ctx context.Context, id int64) (l store.Lane, urgent bool) {
+	l = store.LaneMain
+	_ = k.opts.DB.Read(ctx, func(tx *store.Tx) error {
+		if t, err := tx.RunningTurn(id); err == nil {
+			l, urgent = t.Lane, true
+			return nil
+		}
+		rows, err := tx.QueuedInbox(id, 1)
+		if err == nil && len(rows) > 0 {
+			l, urgent = rows[0].Lane, rows[0].Kind != store.InboxTask
+		}
+		return err
+	})
+	return l, urgent
+}
+
+// Wake tells the kernel that a session has work in a lane; urgent work (a
+// resumed run) goes before new work. It never blocks. Call it after the commit
+// that marked the session ready.
+func (k *Kernel) Wake(session int64, l store.Lane, urgent bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stopping {
+		return
+	}
+	e := k.entries[session]
+	if e == nil {
+		e = &entry{session: session}
+		k.entries[session] = e
+	}
+	switch e.state {
+	case entryRunning:
+		e.again = true
+		return
+	case entryQueued:
+		if e.lane == l || l != store.LaneMain {
+			return
+		}
+		k.unqueue(e) // a person waits now: move it to the main lane
+	}
+	e.lane, e.urgent = l, urgent
+	k.enqueue(e)
+	k.dispatch()
+}
+
+func (k *Kernel) laneFor(l store.Lane) *lane {
+	if x := k.lanes[l]; x != nil {
+		return x
+	}
+	return k.lanes[store.LaneMain]
+}
+
+func (k *Kernel) enqueue(e *entry) {
+	q := k.laneFor(e.lane).queue
+	if e.urgent {
+		q = k.laneFor(e.lane).urgent
+	}
+	e.state, e.elem = entryQueued, q.PushBack(e)
+}
+
+func (k *Kernel) unqueue(e *entry) {
+	l := k.laneFor(e.lane)
+	if e.urgent {
+		l.urgent.Remove(e.elem)
+	} else {
+		l.queue.Remove(e.elem)
+	}
+	e.state, e.elem = entryIdle, nil
+}
+
+// dispatch starts queued sessions while their lane has slots. k.mu is held.
+func (k *Kernel) dispatch() {
+	if k.stopping {
+		return
+	}
+	for name, l := range k.lanes {
+		slots := max(k.opts.Slots(name), 1)
+		for l.running < slots {
+			front := l.urgent.Front()
+			if front == nil {
+				front = l.queue.Front()
+			}
+			if front == nil {
+				break
+			}
+			e := front.Value.(*entry)
+			k.unqueue(e)
+			k.start(e, l)
+		}
+	}
+}
+
+// start runs one claim of e in its own goroutine. k.mu is held.
+func (k *Kernel) start(e *entry, l *lane) {
+	e.state, e.again = entryRunning, false
+	l.running++
+	ctx, cancel := context.WithCancelCause(k.ctx)
+	e.cancel = cancel
+	follows := e.follows
+	done := k.opts.World.Work.Begin("turn")
+	k.wg.Add(1)
+	go func() {
+		defer k.wg.Done()
+		defer done()
+		defer cancel(nil)
+		out := k.serve(ctx, e.session, follows)
+		k.finish(e, l, out)
+	}()
+}
+
+// outcome is what a served session needs next.
+type outcome struct {
+	again  bool          // more rows wait
+	ran    bool          // a turn ran
+	lane   store.Lane    // of what waits
+	urgent bool          // it is a resumed run
+	delay  time.Duration // claim again after this
+	err    error
+}
+
+// finish decides what a session does after it was served.
+func (k *Kernel) finish(e *entry, l *lane, out outcome) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l.running--
+	e.state, e.cancel = entryIdle, nil
+	e.follows = out.ran
+	switch {
+	case out.err != nil && !k.stopping && k.opts.World.Err() == nil:
+		e.fails++
+		out.delay = backoff(e.fails)
+		k.opts.Log.Error("a session could not be served; it is tried again", "session", e.session, "in", out.delay, "error", out.err)
+	default:
+		e.fails = 0
+	}
+	switch {
+	case out.delay > 0:
+		k.later(e, out)
+	case out.again || e.again:
+		if out.lane != "" {
+			e.lane, e.urgent = out.lane, out.urgent
+		}
+		k.enqueue(e)
+	default:
+		delete(k.entries, e.session)
+	}
+	k.dispatch()
+}
+
+// later wakes e after a pause.
+func (k *Kernel) later(e *entry, out outcome) {
+	if out.lane != "" {
+		e.lane, e.urgent = out.lane, out.urgent
+	}
+	k.opts.World.Clock.AfterFunc(out.delay, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if e.state == entryIdle && k.entries[e.session] == e {
+			k.enqueue(e)
+			k.dispatch()
+		}
+	})
+}
+
+// backoff is the pause after n failures in a row: 1 s doubling to 1 min.
+func backoff(n int) time.Duration {
+	d := time.Second << min(n-1, 6)
+	return min(d, time.Minute)
+}
+
+// serve claims the session and runs its turn.
+func (k *Kernel) serve(ctx context.Context, session int64, follows bool) (out outcome) {
+	lease, delay, err := k.claim(ctx, session, follows)
+	if err != nil || delay > 0 || lease == nil {
+		return outcome{err: err, delay: delay, lane: store.LaneMain}
+	}
+	if err := k.opts.World.Crash(world.TurnClaimed); err != nil {
+		return outcome{err: err}
+	}
+	err = k.guard(ctx, lease)
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) {
+		err = nil // somebody else decides about this session now
+	}
+	return outcome{again: lease.more, ran: true, lane: lease.nextLane, urgent: lease.nextUrgent, err: err}
+}
+
+// guard turns a panic of the runner into an error.
+func (k *Kernel) guard(ctx context.Context, lease *Lease) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("turn %d panicked: %v\n%s", lease.Turn.ID, r, debug.Stack())
+		}
+	}()
+	return k.opts.Runner.RunTurn(ctx, lease)
+}
+
+// Cancel ends the context of a session's running turn with cause; it reports
+// whether one was running. The caller has raised the fence already if the turn
+// must not write any more.
+func (k *Kernel) Cancel(session int64, cause error) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.entries[session]
+	if e == nil || e.state != entryRunning {
+		return false
+	}
+	e.cancel(cause)
+	return true
+}
+
+// Running reports whether a turn of the session is running in this process.
+func (k *Kernel) Running(session int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.entries[session]
+	return e != nil && e.state == entryRunning
+}
+
+// Depth returns how many sessions of a lane run and wait, for metrics.
+func (k *Kernel) Depth(l store.Lane) (running, waiting int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := k.laneFor(l)
+	return x.running, x.urgent.Len() + x.queue.Len()
+}
+
+// Redispatch looks for free slots again after a reload changed their number.
+func (k *Kernel) Redispatch() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dispatch()
+}
+
+// Stop takes no new work, lets running turns finish until ctx ends, then ends
+// their contexts with ErrStopping and waits for them. What did not finish is
+// continued at the next start.
+func (k *Kernel) Stop(ctx context.Context) {
+	k.mu.Lock()
+	k.stopping = true
+	k.mu.Unlock()
+	k.timers.stop()
+	done := make(chan struct{})
+	go func() {
+		k.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-k.opts.World.Context().Done():
+	}
+	k.cancel(ErrStopping)
+	<-done
+	k.timers.drop()
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+)
+
+const bindingColumns = `id, channel, account, conversation, thread, parent, session_id, session_key, target, agent, label, owner, placement,
+	idle, max_age, bound_at, last_activity, busy_until, due_at, deadline, status, suspend_reason, reason, ended_at, data, run_id`
+
+func scanBinding(s scanner) (core.Binding, error) {
+	var b core.Binding
+	var reason, data string
+	a := &b.Address
+	err := s.Scan(&b.ID, &a.Channel, &a.Account, &a.Conversation, &a.Thread, &a.Parent, &b.Session, &b.SessionKey, &b.Target, &b.Agent,
+		&b.Label, &b.Owner, &b.Placement, &b.Idle, &b.MaxAge, &b.BoundAt, &b.LastActivity, &b.BusyUntil, &b.Due, &b.Deadline, &b.Status,
+		&b.SuspendReason, &reason, &b.EndedAt, &data, &b.RunID)
+	b.Reason, _ = core.ParseEndReason(reason)
+	if data != "" {
+		b.Data = []byte(data)
+	}
+	return b, err
+}
+
+func optional[T any](v T, err error) (T, bool, error) {
+	if errors.Is(err, ErrNotFound) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
+// BindingAt returns the live binding of a place; ok is false if it has none.
+func (tx *Tx) BindingAt(p core.Place) (b core.Binding, ok bool, err error) {
+	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND thread = $2 AND account = $3
+		AND channel = $4 AND status <> 'ended'`, p.Conversation, p.Thread, p.Account, p.Channel))
+}
+
+// BindingByID returns a binding; ok is false if there is none.
+func (tx *Tx) BindingByID(id string) (b core.Binding, ok bool, err error) {
+	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id = $1`, id))
+}
+
+// BindingOfRun returns the live binding that a run created; ok is false if it
+// has none.
+func (tx *Tx) BindingOfRun(run string) (b core.Binding, ok bool, err error) {
+	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE run_id = $1 AND run_id <> '' AND status <> 'ended'
+		ORDER BY id DESC LIMIT 1`, run))
+}
+
+// BindingsOfSession returns the live bindings that point at a session.
+func (tx *Tx) BindingsOfSession(session int64) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE session_id = $1 AND status <> 'ended' ORDER BY id`, session)
+}
+
+// BindingsDue returns active and suspended bindings whose due time is reached,
+// earliest first.
+func (tx *Tx) BindingsDue(now core.Millis, limit int) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at <= $1
+		ORDER BY due_at LIMIT $2`, int64(now), limit)
+}
+
+// NextBindingDue returns the earliest due time, 0 if none.
+func (tx *Tx) NextBindingDue() (core.Millis, error) {
+	var due core.Millis
+	err := tx.one(`SELECT COALESCE(MIN(due_at), 0) FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0`, nil, &due)
+	return due, err
+}
+
+// LiveBindings returns live bindings with an id above after, in order of id.
+func (tx *Tx) LiveBindings(after string, limit int) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id > $1 AND status <> 'ended' ORDER BY id LIMIT $2`, after, limit)
+}
+
+// BindingsIn returns the live bindings of a conversation, its threads' too.
+func (tx *Tx) BindingsIn(channel, account, conversation string) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND account = $2 AND channel = $3
+		AND status <> 'ended' ORDER BY id`, conversation, account, channel)
+}
+
+// ListBindings lists bindings, newest first.
+func (tx *Tx) ListBindings(ended bool, limit int) ([]core.Binding, error) {
+	where := `status <> 'ended'`
+	if ended {
+		where = `status = 'ended'`
+	}
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE `+where+` ORDER BY bound_at DESC, id DESC LIMIT $1`, limit)
+}
+
+// CountLiveBindings counts what a person owns.
+func (tx *Tx) CountLiveBindings(owner string) (n int, err error) {
+	err = tx.one(`SELECT COUNT(*) FROM binding WHERE owner = $1 AND status <> 'ended'`, []any{owner}, &n)
+	return n, err
+}
+
+// ErrPlaceTaken: the place has a live binding already.
+var ErrPlaceTaken = errors.New("store: the place has a live binding")
+
+// InsertBinding writes a new binding; ErrPlaceTaken if its place has a live
+// one.
+func (tx *Tx) InsertBinding(b core.Binding) error {
+	a := b.Address
+	_, err := tx.exec(`INSERT INTO binding (`+bindingColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,
+		$19,$20,$21,$22,$23,$24,$25,$26)`, b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
+		string(b.Target), b.Agent, b.Label, b.Owner, string(b.Placement), b.Idle, b.MaxAge, int64(b.BoundAt), int64(b.LastActivity),
+		int64(b.BusyUntil), int64(b.Due), int64(b.Deadline), string(b.Status), b.SuspendReason, b.Reason.String(), int64(b.EndedAt),
+		string(b.Data), b.RunID)
+	return placeError(err)
+}
+
+// UpdateBinding writes every field of a binding; ErrPlaceTaken if it moves to
+// a place that has a live one.
+func (tx *Tx) UpdateBinding(b core.Binding) error {
+	a := b.Address
+	_, err := tx.exec(`UPDATE binding SET channel=$2, account=$3, conversation=$4, thread=$5, parent=$6, session_id=$7, session_key=$8,
+		target=$9, agent=$10, label=$11, owner=$12, placement=$13, idle=$14, max_age=$15, bound_at=$16, last_activity=$17, busy_until=$18,
+		due_at=$19, deadline=$20, status=$21, suspend_reason=$22, reason=$23, ended_at=$24, data=$25, run_id=$26 WHERE id=$1`,
+		b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
+		string(b.Target), b.Agent, b.Label, b.Owner, string(b.Placement), b.Idle, b.MaxAge, int64(b.BoundAt), int64(b.LastActivity),
+		int64(b.BusyUntil), int64(b.Due), int64(b.Deadline), string(b.Status), b.SuspendReason, b.Reason.String(), int64(b.EndedAt),
+		string(b.Data), b.RunID)
+	return placeError(err)
+}
+
+func placeError(err error) error {
+	if err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: binding") {
+		return errors.Join(ErrPlaceTaken, err)
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// InboxKind says what an inbox row is.
+type InboxKind string
+
+// The kinds of inbox row.
+const (
+	InboxMessage    InboxKind = "message"    // a person wrote
+	InboxTask       InboxKind = "task"       // the first input of a spawned run
+	InboxCompletion InboxKind = "completion" // a child ended
+	InboxWake       InboxKind = "wake"       // a wait ended by its deadline
+	InboxDropped    InboxKind = "dropped"    // stands for messages over the cap
+)
+
+// InboxState is where an inbox row stands. A row that a turn takes is deleted:
+// in the same transaction what it said becomes a transcript row of the turn.
+type InboxState string
+
+// The states of an inbox row.
+const (
+	InboxQueued InboxState = "queued"
+	InboxHeld   InboxState = "held"  // a completion that a wait still holds back
+)
+
+// Lane names a pool of turn slots.
+type Lane string
+
+// The lanes.
+const (
+	LaneMain     Lane = "main"
+	LaneSubagent Lane = "subagent"
+)
+
+// Inbox is one input of a session.
+type Inbox struct {
+	ID      int64
+	Session int64
+	Kind    InboxKind
+	State   InboxState
+	Lane    Lane
+	// ReplyTo and Anchor are where the answer goes; Policy is the sender's
+	// tool policy. Only rows that agree in ReplyTo and Policy share a turn.
+	ReplyTo core.Address
+	Anchor  string
+	Policy  string
+	Owner   string // the person behind it, "channel:id"
+	Source  string // the dedupe key without its event, to find the row of a message again
+	Run     string // the run it belongs to: of a task its own, of a completion the child's
+	ForRun  string // of a completion: the requester's run, "" at top level
+	Ordinal int    // of a completion: the child's, so that a batch is in spawn order
+	Body    string // JSON of a model.Item
+	Chain   int64  // of a completion: the chain of turns that spawned the child
+	At      core.Millis
+}
+
+const inboxColumns = `id, session_id, kind, state, lane, reply_to, anchor, policy, owner, source, run_id, for_run, ordinal, body, chain, created_at`
+
+func scanInbox(s scanner) (Inbox, error) {
+	var r Inbox
+	var reply string
+	err := s.Scan(&r.ID, &r.Session, &r.Kind, &r.State, &r.Lane, &reply, &r.Anchor, &r.Policy, &r.Owner, &r.Source, &r.Run, &r.ForRun,
+		&r.Ordinal, &r.Body, &r.Chain, &r.At)
+	r.ReplyTo = parseAddress(reply)
+	return r, err
+}
+
+// InsertInbox adds an input; State defaults to queued. It returns the row's id.
+func (tx *Tx) InsertInbox(r Inbox) (int64, error) {
+	if r.State == "" {
+		r.State = InboxQueued
+	}
+	var id int64
+	err := tx.one(`INSERT INTO inbox (session_id, kind, state, lane, reply_to, anchor, policy, owner, source, run_id, for_run, ordinal,
+		body, chain, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15) RETURNING id`,
+		[]any{r.Session, string(r.Kind), string(r.State), string(r.Lane), formatAddress(r.ReplyTo), r.Anchor, r.Policy, r.Owner, r.Source, r.Run,
+			r.ForRun, r.Ordinal, r.Body, r.Chain, int64(r.At)}, &id)
+	return id, err
+}
+
+// QueuedInbox returns the session's queued rows, oldest first.
+func (tx *Tx) QueuedInbox(session int64, limit int) ([]Inbox, error) {
+	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' ORDER BY id LIMIT $2`, session, limit)
+}
+
+// SetInboxState moves rows of one kind in a session from one state to another
+// and returns how many moved.
+func (tx *Tx) SetInboxState(session int64, kind InboxKind, from, to InboxState) (int64, error) {
+	return tx.exec(`UPDATE inbox SET state = $4 WHERE session_id = $1 AND kind = $2 AND state = $3`, session, string(kind), string(from), string(to))
+}
+
+// SetCompletionState moves the completion of run between queued and held.
+func (tx *Tx) SetCompletionState(session int64, run string, to InboxState) error {
+	_, err := tx.exec(`UPDATE inbox SET state = $3 WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
+		session, run, string(to))
+	return err
+}
+
+// PendingCompletions returns the completions for forRun that its session has
+// not consumed, queued or held, in spawn order.
+func (tx *Tx) PendingCompletions(session int64, forRun string) ([]Inbox, error) {
+	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND kind = 'completion' AND for_run = $2
+		AND state IN ('queued', 'held') ORDER BY ordinal, id`, session, forRun)
+}
+
+// CompletionPending reports whether the completion of run is still unconsumed
+// in the session.
+func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {
+	var n int
+	err := tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
+		[]any{session, run}, &n)
+	return n > 0, err
+}
+
+// CountQueued returns how many messages wait in the session.
+func (tx *Tx) CountQueued(session int64) (n int, err error) {
+	err = tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind IN ('message', 'dropped')`, []any{session}, &n)
+	return n, err
+}
+
+// OldestQueued returns the oldest waiting message of the session, or
+// ErrNotFound.
+func (tx *Tx) OldestQueued(session int64) (Inbox, error) {
+	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'message'
+		ORDER BY id LIMIT 1`, session)
+}
+
+// DroppedRow returns the row that stands for dropped messages, or ErrNotFound.
+func (tx *Tx) DroppedRow(session int64) (Inbox, error) {
+	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'dropped'
+		ORDER BY id LIMIT 1`, session)
+}
+
+// DeleteInbox removes a row: a turn took it, or it was withdrawn.
+func (tx *Tx) DeleteInbox(id int64) error {
+	_, err := tx.exec(`DELETE FROM inbox WHERE id = $1`, id)
+	return err
+}
+
+// UpdateInboxBody replaces the body of a row that was not taken yet; ok is
+// false if it was, or is gone.
+func (tx *Tx) UpdateInboxBody(id int64, body string) (ok bool, err error) {
+	n, err := tx.exec(`UPDATE inbox SET body = $2 WHERE id = $1 AND state = 'queued'`, id, body)
+	return n > 0, err
+}
+
+// InboxBySource returns the queued row of a platform message, or ErrNotFound.
+func (tx *Tx) InboxBySource(source string) (Inbox, error) {
+	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state = 'queued' ORDER BY id DESC LIMIT 1`, source)
+}
+
+// ClearQueued removes the waiting messages of a session that are not newer
+// than the row before, and returns how many; completions stay. before 0 means
+// all.
+func (tx *Tx) ClearQueued(session int64) (int64, error) {
+	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind IN ('message', 'dropped', 'task', 'wake')`, session)
+}
+
+// ClearCompletions removes unconsumed completions of the runs that a session
+// asked for, as a stop does.
+func (tx *Tx) ClearCompletions(session int64) (int64, error) {
+	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held') AND kind = 'completion'`, session)
+}
+
+// InsertDedupe claims a key: fresh is false if it was claimed before.
+func (tx *Tx) InsertDedupe(key string, now core.Millis) (fresh bool, err error) {
+	n, err := tx.exec(`INSERT INTO dedupe (key, at) VALUES ($1,$2) ON CONFLICT (key) DO NOTHING`, key, int64(now))
+	return n > 0, err
+}
+
+// SetCursor stores an adapter's position.
+func (tx *Tx) SetCursor(channel, account, name, value string, now core.Millis) error {
+	_, err := tx.exec(`INSERT INTO cursor (channel, account, name, value, at) VALUES ($1,$2,$3,$4,$5)
+		ON CONFLICT (channel, account, name) DO UPDATE SET value = excluded.value, at = excluded.at`, channel, account, name, value, int64(now))
+	return err
+}
+
+// Cursor returns an adapter's stored position, "" if none.
+func (tx *Tx) Cursor(channel, account, name string) (string, error) {
+	var v string
+	err := tx.one(`SELECT value FROM cursor WHERE channel = $1 AND account = $2 AND name = $3`, []any{channel, account, name}, &v)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return v, err
+}
+
+// FirstNotice claims a once-only notice; first is false if it was given since
+// after.
+func (tx *Tx) FirstNotice(key string, now, after core.Millis) (isFirst bool, err error) {
+	n, err := tx.exec(`INSERT INTO once_notice (key, at) VALUES ($1,$2)
+		ON CONFLICT (key) DO UPDATE SET at = excluded.at WHERE once_notice.at <= $3`, key, int64(now), int64(after))
+	return n > 0, err
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing/fstest"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// schema returns the migrations with the dialect's words filled in.
+func schema(identity string) (fs.FS, error) {
+	out := fstest.MapFS{}
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		b, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		text := strings.ReplaceAll(string(b), "{{id}}", identity)
+		out[strings.TrimPrefix(name, "migrations/")] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out, nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, err := schema("INTEGER PRIMARY KEY AUTOINCREMENT")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files)
+}
+
+// migrate brings the schema up to this build's version, and refuses a store
+// that a newer build has changed.
+func migrate(ctx context.Context, db *sql.DB) error {
+	p, err := newProvider(db)
+	if err != nil {
+		return fmt.Errorf("store: migrations: %w", err)
+	}
+	current, target, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("store: read the schema version: %w", wrapFull(err))
+	}
+	if current > target {
+		return newerError(current, target)
+	}
+	if current == target {
+		return nil
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return storeError("store_migrate", wrapFull(err), "bring the store from schema %d to %d", current, target).
+			WithRemedy("the store is unchanged; restore a backup or report this")
+	}
+	return nil
+}
+
+// checkVersion refuses to read a store whose schema is not this build's.
+func checkVersion(ctx context.Context, db *sql.DB) error {
+	var current int64
+	err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied = 1").Scan(&current)
+	if err != nil {
+		return storeError("store_corrupt", err, "the store has no schema version").WithRemedy("check store.url")
+	}
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	target := int64(len(files))
+	switch {
+	case current > target:
+		return newerError(current, target)
+	case current < target:
+		return storeError("store_older", nil, "the store has schema %d, this build reads %d", current, target).
+			WithRemedy("start the gateway once with `skein run`; it brings the store up to date")
+	}
+	return nil
+}
+
+func newerError(current, target int64) error {
+	return storeError("store_newer", ErrNewer, "the store has schema %d, this build knows up to %d", current, target).
+		WithRemedy("run the newer version of skein again; the store is unchanged")
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/skein-bot/skein/core"
+)
+
+const runColumns = `id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
+	completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery, detail, result, is_partial,
+	tokens_in, tokens_out, created_at, started_at, ended_at, delivered_at`
+
+const liveStatuses = `('queued', 'running', 'waiting')`
+
+func scanRun(s scanner) (core.Run, error) {
+	var r core.Run
+	var origin, spec string
+	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
+		&r.Ordinal, &r.Completion, &r.Depth, &r.Role, &r.Agent, &r.Task, &r.TaskName, &r.Label, &origin, &r.Anchor, &r.Owner, &spec,
+		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut, &r.CreatedAt, &r.StartedAt, &r.EndedAt,
+		&r.DeliveredAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(spec), &r.Spec)
+	}
+	r.Origin = parseAddress(origin)
+	return r, err
+}
+
+// InsertRun writes the lineage row of a spawn.
+func (tx *Tx) InsertRun(r core.Run) error {
+	spec, err := json.Marshal(r.Spec)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO run (id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run,
+		requester_turn, ordinal, completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery,
+		created_at) VALUES ($1,$2,$3,'subagent',$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)`,
+		r.ID, r.Root, r.TaskID, r.Session, r.SessionKey, r.Requester, r.RequesterID, r.RequesterRun, r.RequesterTurn, r.Ordinal,
+		r.Completion, r.Depth, r.Role, r.Agent, r.Task, r.TaskName, r.Label, formatAddress(r.Origin), r.Anchor, r.Owner, string(spec),
+		string(r.Status), string(r.Delivery), int64(r.CreatedAt))
+	return err
+}
+
+// DeleteRun removes a reserved run, to undo a refused spawn.
+func (tx *Tx) DeleteRun(id string) error {
+	_, err := tx.exec(`DELETE FROM run WHERE id = $1 AND started_at = 0`, id)
+	return err
+}
+
+// RunByID returns a run, or ErrNotFound.
+func (tx *Tx) RunByID(id string) (core.Run, error) {
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE id = $1`, id)
+}
+
+// RunByTask returns the run of a task, or ErrNotFound.
+func (tx *Tx) RunByTask(task string) (core.Run, error) {
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE task_id = $1`, task)
+}
+
+// RunsByPrefix returns runs whose id begins with prefix.
+func (tx *Tx) RunsByPrefix(prefix string, limit int) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3`, prefix, prefix+"~", limit)
+}
+
+// LiveRunsOf returns the live runs that a session asked for, in spawn order.
+func (tx *Tx) LiveRunsOf(requester int64) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND status IN `+liveStatuses+` ORDER BY ordinal`, requester)
+}
+
+// CountLiveRunsOf counts them.
+func (tx *Tx) CountLiveRunsOf(requester int64) (n int, err error) {
+	err = tx.one(`SELECT COUNT(*) FROM run WHERE requester_id = $1 AND status IN `+liveStatuses, []any{requester}, &n)
+	return n, err
+}
+
+// CountLiveRunsOfTree counts the live runs of a tree.
+func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
+	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND status IN `+liveStatuses, []any{root}, &n)
+	return n, err
+}
+
+// RunsOf returns the runs that a session asked for since a time, and all live
+// ones, in spawn order.
+func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND (status IN `+liveStatuses+` OR ended_at >= $2)
+		ORDER BY ordinal`, requester, int64(since))
+}
+
+// ChildrenOfRun returns the runs that a run asked for, in spawn order.
+func (tx *Tx) ChildrenOfRun(run string) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_run = $1 ORDER BY ordinal`, run)
+}
+
+// ChildrenOfChain returns the runs that a chain of turns of a session spawned,
+// in spawn order.
+func (tx *Tx) ChildrenOfChain(requester, chain int64) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND requester_turn = $2 ORDER BY ordinal`, requester, chain)
+}
+
+// LatestRunOfSession returns the newest run of a child session, or
+// ErrNotFound.
+func (tx *Tx) LatestRunOfSession(session int64) (core.Run, error) {
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 ORDER BY id DESC LIMIT 1`, session)
+}
+
+// LiveRunOfSession returns the live run of a child session, or ErrNotFound.
+func (tx *Tx) LiveRunOfSession(session int64) (core.Run, error) {
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND status IN `+liveStatuses+` ORDER BY id DESC LIMIT 1`, session)
+}
+
+// RecentRuns lists runs, newest first.
+func (tx *Tx) RecentRuns(limit int) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run ORDER BY created_at DESC, id DESC LIMIT $1`, limit)
+}
+
+// LiveRuns lists every live run, oldest first.
+func (tx *Tx) LiveRuns(limit int) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE status IN `+liveStatuses+` ORDER BY created_at, id LIMIT $1`, limit)
+}
+
+// SetRunStatus moves a live run between queued, running and waiting.
+func (tx *Tx) SetRunStatus(id string, status core.RunStatus, now core.Millis) error {
+	_, err := tx.exec(`UPDATE run SET status = $2, started_at = CASE WHEN started_at = 0 AND $2 = 'running' THEN $3 ELSE started_at END
+		WHERE id = $1 AND status IN `+liveStatuses, id, string(status), int64(now))
+	return err
+}
+
+// EndRun ends a live run; ok is false if it had ended already.
+func (tx *Tx) EndRun(id string, status core.RunStatus, detail, result string, partial bool, delivery core.Delivery, now core.Millis) (ok bool, err error) {
+	p := 0
+	if partial {
+		p = 1
+	}
+	n, err := tx.exec(`UPDATE run SET status = $2, detail = $3, result = $4, is_partial = $5, delivery = $6, ended_at = $7
+		WHERE id = $1 AND status IN `+liveStatuses, id, string(status), detail, result, p, string(delivery), int64(now))
+	return n > 0, err
+}
+
+// SetDelivery records how far a run's outcome has come.
+func (tx *Tx) SetDelivery(id string, d core.Delivery, detail string, now core.Millis) error {
+	delivered := int64(0)
+	if d == core.DeliveryDelivered {
+		delivered = int64(now)
+	}
+	_, err := tx.exec(`UPDATE run SET delivery = $2, detail = CASE WHEN $3 = '' THEN detail ELSE $3 END,
+		delivered_at = CASE WHEN $4 > 0 THEN $4 ELSE delivered_at END WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
+		id, string(d), detail, delivered)
+	return err
+}
+
+// AddRunUsage adds to a run's token counts.
+func (tx *Tx) AddRunUsage(id string, in, out int64) error {
+	_, err := tx.exec(`UPDATE run SET tokens_in = tokens_in + $2, tokens_out = tokens_out + $3 WHERE id = $1`, id, in, out)
+	return err
+}
+
+// NoteResume counts a resume of a run after a crash and returns how many
+// happened without a finished step in between since after; StepProgress sets
+// it back.
+func (tx *Tx) NoteResume(id string, now, after core.Millis) (n int, err error) {
+	err = tx.one(`UPDATE run SET resumes = CASE WHEN resumed_at >= $3 THEN resumes + 1 ELSE 1 END, resumed_at = $2
+		WHERE id = $1 RETURNING resumes`, []any{id, int64(now), int64(after)}, &n)
+	return n, err
+}
+
+// StepProgress notes that a run finished a step, so that its resumes do not
+// count as a loop.
+func (tx *Tx) StepProgress(id string) error {
+	_, err := tx.exec(`UPDATE run SET resumes = 0 WHERE id = $1 AND resumes > 0`, id)
+	return err
+}
+
+// InsertTombstone records that a run is given up for good.
+func (tx *Tx) InsertTombstone(run, reason string, now core.Millis) error {
+	_, err := tx.exec(`INSERT INTO tombstone (run_id, reason, at) VALUES ($1,$2,$3) ON CONFLICT (run_id) DO NOTHING`, run, reason, int64(now))
+	return err
+}
+
+// BlockedRuns lists runs whose outcome nobody was told.
+func (tx *Tx) BlockedRuns(limit int) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE delivery = 'blocked' ORDER BY ended_at DESC LIMIT $1`, limit)
+}
+
+// Descendants returns the live runs below a session, at every depth: those it
+// asked for, those their sessions asked for, and so on.
+func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
+	var out []core.Run
+	level := []int64{session}
+	for len(level) > 0 && len(out) < 10_000 {
+		var next []int64
+		for _, s := range level {
+			runs, err := tx.LiveRunsOf(s)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range runs {
+				out = append(out, r)
+				next = append(next, r.Session)
+			}
+		}
+		level = next
+	}
+	return out, nil
+}

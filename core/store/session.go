@@ -1,0 +1,294 @@
+package store
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// Session is a row of the session table: one history of one agent, one serial
+// lane. Owner and Fence say who runs its turn: every transaction of a turn
+// compares the fence first.
+type Session struct {
+	ID         int64
+	Key        string
+	Agent      string
+	Kind       core.SessionKind
+	Address    core.Address // where it was opened, for lists and for posts that no message started
+	Title      string
+	Generation int64 // rises with /new and /reset
+	// ContextFrom is the first transcript row of the prompt; older rows are
+	// behind a compaction.
+	ContextFrom int64
+	// A fork is a pointer: the rows of ForkSession's generation ForkGeneration
+	// up to ForkRow come before this session's own.
+	ForkSession, ForkGeneration, ForkRow int64
+	Depth                                int
+	Parent                               int64 // the session that spawned it, 0 if none
+	Ordinals                             int   // children numbered so far
+	Completions                          int   // outcomes numbered so far
+	Owner                                string
+	Fence                                int64
+	Ready                                bool
+	CreatedAt, UsedAt                    core.Millis
+	ArchiveDue, ArchivedAt               core.Millis
+}
+
+const sessionColumns = `id, key, agent, kind, address, title, generation, context_from, fork_session, fork_generation, fork_row,
+	depth, parent_id, ordinals, completions, owner, fence, ready, created_at, used_at, archive_due, archived_at`
+
+func scanSession(s scanner) (Session, error) {
+	var r Session
+	var address string
+	err := s.Scan(&r.ID, &r.Key, &r.Agent, &r.Kind, &address, &r.Title, &r.Generation, &r.ContextFrom, &r.ForkSession,
+		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Owner, &r.Fence, &r.Ready,
+		&r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt)
+	r.Address = parseAddress(address)
+	return r, err
+}
+
+// formatAddress writes an address with its parent: the text form, then, after
+// a space (which no text form has), the parent conversation.
+func formatAddress(a core.Address) string {
+	s := a.String()
+	if a.Parent == "" {
+		return s
+	}
+	return s + " " + core.Address{Channel: a.Channel, Account: a.Account, Conversation: a.Parent}.String()
+}
+
+// parseAddress is the inverse of formatAddress; what it cannot read is the
+// zero address.
+func parseAddress(s string) core.Address {
+	if s == "" {
+		return core.Address{}
+	}
+	text, parent, hasParent := strings.Cut(s, " ")
+	a, err := core.ParseAddress(text)
+	if err != nil {
+		return core.Address{}
+	}
+	if hasParent {
+		if p, err := core.ParseAddress(parent); err == nil {
+			a.Parent = p.Conversation
+		}
+	}
+	return a
+}
+
+// SessionByKey returns the session with that key, or ErrNotFound.
+func (tx *Tx) SessionByKey(key string) (Session, error) {
+	return first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key = $1`, key)
+}
+
+// SessionByID returns the session with that id, or ErrNotFound.
+func (tx *Tx) SessionByID(id int64) (Session, error) {
+	return first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
+}
+
+// EnsureSession returns the session with s.Key, creating it from s if there is
+// none. An archived session comes back to life.
+func (tx *Tx) EnsureSession(s Session) (Session, error) {
+	old, err := tx.SessionByKey(s.Key)
+	if err == nil {
+		if old.ArchivedAt != 0 {
+			if _, err := tx.exec(`UPDATE session SET archived_at = 0, archive_due = 0 WHERE id = $1`, old.ID); err != nil {
+				return old, err
+			}
+			old.ArchivedAt, old.ArchiveDue = 0, 0
+		}
+		return old, nil
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return old, err
+	}
+	return tx.InsertSession(s)
+}
+
+// InsertSession creates a session and returns it with its id.
+func (tx *Tx) InsertSession(s Session) (Session, error) {
+	s.Generation = max(s.Generation, 1)
+	err := tx.one(`INSERT INTO session (key, agent, kind, address, title, generation, context_from, fork_session, fork_generation,
+		fork_row, depth, parent_id, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
+		[]any{s.Key, s.Agent, string(s.Kind), formatAddress(s.Address), s.Title, s.Generation, s.ContextFrom, s.ForkSession, s.ForkGeneration,
+			s.ForkRow, s.Depth, s.Parent, int64(s.CreatedAt), int64(s.UsedAt)}, &s.ID)
+	return s, err
+}
+
+// DeleteSession removes a session that never ran, to undo a refused spawn.
+func (tx *Tx) DeleteSession(id int64) error {
+	_, err := tx.exec(`DELETE FROM session WHERE id = $1`, id)
+	return err
+}
+
+// TouchSession sets the time of last use.
+func (tx *Tx) TouchSession(id int64, now core.Millis) error {
+	_, err := tx.exec(`UPDATE session SET used_at = $2 WHERE id = $1`, id, int64(now))
+	return err
+}
+
+// MarkReady notes that the session has work to do. Call it in the transaction
+// that adds the work, and wake the kernel OnCommit.
+func (tx *Tx) MarkReady(id int64, now core.Millis) error {
+	_, err := tx.exec(`UPDATE session SET ready = 1, ready_at = CASE WHEN ready = 1 THEN ready_at ELSE $2 END, used_at = $2 WHERE id = $1`,
+		id, int64(now))
+	return err
+}
+
+// ReadySessions returns the ids of sessions that have work, oldest first.
+func (tx *Tx) ReadySessions(limit int) ([]int64, error) {
+	return all(tx, scanID, `SELECT id FROM session WHERE ready = 1 ORDER BY ready_at LIMIT $1`, limit)
+}
+
+func scanID(s scanner) (int64, error) {
+	var id int64
+	return id, s.Scan(&id)
+}
+
+// FreeForeignSessions takes every session from nodes other than node, marks
+// those with a turn in progress or with queued input ready, and returns how
+// many it took. On SQLite the process lock is the lease, so at start all other
+// nodes are dead.
+func (tx *Tx) FreeForeignSessions(node string, now core.Millis) (int64, error) {
+	n, err := tx.exec(`UPDATE session SET owner = '', fence = fence + 1, ready = 1, ready_at = $2 WHERE owner <> '' AND owner <> $1`,
+		node, int64(now))
+	if err != nil {
+		return n, err
+	}
+	_, err = tx.exec(`UPDATE session SET ready = 1, ready_at = $1 WHERE ready = 0 AND id IN (SELECT session_id FROM turn WHERE state = 'running')`,
+		int64(now))
+	return n, err
+}
+
+// OwnSession makes node the owner under a new fence and returns the fence.
+func (tx *Tx) OwnSession(id int64, node string) (fence int64, err error) {
+	err = tx.one(`UPDATE session SET owner = $2, fence = fence + 1, ready = 0 WHERE id = $1 RETURNING fence`, []any{id, node}, &fence)
+	return fence, err
+}
+
+// ReleaseSession gives the session up. ready says that more work waits.
+func (tx *Tx) ReleaseSession(id int64, ready bool, now core.Millis) error {
+	r := 0
+	if ready {
+		r = 1
+	}
+	_, err := tx.exec(`UPDATE session SET owner = '', ready = $2, ready_at = $3, used_at = $3 WHERE id = $1`, id, r, int64(now))
+	return err
+}
+
+// CheckFence returns ErrFenced unless the session's fence is still fence. On
+// PostgreSQL it locks the row; every transaction of a turn calls it first.
+func (tx *Tx) CheckFence(id, fence int64) error {
+	var have int64
+	if err := tx.one(`SELECT fence FROM session WHERE id = $1`, []any{id}, &have); err != nil {
+		return err
+	}
+	if have != fence {
+		return ErrFenced
+	}
+	return nil
+}
+
+// RaiseFence makes the running turn's next transaction fail, as a stop does.
+func (tx *Tx) RaiseFence(id int64) error {
+	_, err := tx.exec(`UPDATE session SET fence = fence + 1, owner = '' WHERE id = $1`, id)
+	return err
+}
+
+// NewGeneration starts an empty history in the session.
+func (tx *Tx) NewGeneration(id int64) error {
+	_, err := tx.exec(`UPDATE session SET generation = generation + 1, context_from = 0, fork_session = 0, fork_generation = 0,
+		fork_row = 0 WHERE id = $1`, id)
+	return err
+}
+
+// SetContextFrom moves the first transcript row of the prompt.
+func (tx *Tx) SetContextFrom(id, row int64) error {
+	_, err := tx.exec(`UPDATE session SET context_from = $2 WHERE id = $1`, id, row)
+	return err
+}
+
+// NextOrdinal numbers one more child of the session.
+func (tx *Tx) NextOrdinal(id int64) (n int, err error) {
+	err = tx.one(`UPDATE session SET ordinals = ordinals + 1 WHERE id = $1 RETURNING ordinals`, []any{id}, &n)
+	return n, err
+}
+
+// NextCompletion numbers one more outcome of the session.
+func (tx *Tx) NextCompletion(id int64) (n int, err error) {
+	err = tx.one(`UPDATE session SET completions = completions + 1 WHERE id = $1 RETURNING completions`, []any{id}, &n)
+	return n, err
+}
+
+// SetArchiveDue plans the archive of a session, 0 to cancel the plan.
+func (tx *Tx) SetArchiveDue(id int64, due core.Millis) error {
+	_, err := tx.exec(`UPDATE session SET archive_due = $2 WHERE id = $1`, id, int64(due))
+	return err
+}
+
+// ArchiveSession marks a session archived; its rows stay.
+func (tx *Tx) ArchiveSession(id int64, now core.Millis) error {
+	_, err := tx.exec(`UPDATE session SET archived_at = $2, archive_due = 0 WHERE id = $1`, id, int64(now))
+	return err
+}
+
+// ArchiveDueSessions returns sessions whose archive is due.
+func (tx *Tx) ArchiveDueSessions(now core.Millis, limit int) ([]Session, error) {
+	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE archive_due > 0 AND archive_due <= $1
+		ORDER BY archive_due LIMIT $2`, int64(now), limit)
+}
+
+// NextArchiveDue returns the earliest planned archive, 0 if none.
+func (tx *Tx) NextArchiveDue() (core.Millis, error) {
+	var due core.Millis
+	err := tx.one(`SELECT COALESCE(MIN(archive_due), 0) FROM session WHERE archive_due > 0`, nil, &due)
+	return due, err
+}
+
+// Sessions lists sessions, most recently used first.
+func (tx *Tx) Sessions(archived bool, limit int) ([]Session, error) {
+	where := `archived_at = 0`
+	if archived {
+		where = `archived_at > 0`
+	}
+	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE `+where+` ORDER BY used_at DESC, id DESC LIMIT $1`, limit)
+}
+
+// SessionsByPrefix returns sessions whose key begins with prefix, for target
+// resolution; at most limit.
+func (tx *Tx) SessionsByPrefix(prefix string, limit int) ([]Session, error) {
+	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key >= $1 AND key < $2 AND archived_at = 0
+		ORDER BY key LIMIT $3`, prefix, prefix+"\U0010FFFF", limit)
+}
+
+// SetSetting stores a per-session setting; an empty value removes it.
+func (tx *Tx) SetSetting(session int64, name, value string) error {
+	if value == "" {
+		_, err := tx.exec(`DELETE FROM session_setting WHERE session_id = $1 AND name = $2`, session, name)
+		return err
+	}
+	_, err := tx.exec(`INSERT INTO session_setting (session_id, name, value) VALUES ($1,$2,$3)
+		ON CONFLICT (session_id, name) DO UPDATE SET value = excluded.value`, session, name, value)
+	return err
+}
+
+// Setting returns a per-session setting, "" if unset.
+func (tx *Tx) Setting(session int64, name string) (string, error) {
+	var v string
+	err := tx.one(`SELECT value FROM session_setting WHERE session_id = $1 AND name = $2`, []any{session, name}, &v)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return v, err
+}
+
+// RegisterNode records a process that serves the store; its older rows are
+// dead.
+func (tx *Tx) RegisterNode(id string, now core.Millis) error {
+	if _, err := tx.exec(`DELETE FROM node WHERE id <> $1`, id); err != nil {
+		return err
+	}
+	_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1,$2,$2)`, id, int64(now))
+	return err
+}

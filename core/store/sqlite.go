@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // registers the pure-Go driver "sqlite"
+)
+
+// sqliteDSN returns the driver's data source name for path.
+func sqliteDSN(path string, readOnly bool) string {
+	q := url.Values{}
+	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"} {
+		if readOnly && strings.HasPrefix(p, "journal_mode") {
+			continue
+		}
+		q.Add("_pragma", p)
+	}
+	if readOnly {
+		q.Add("_pragma", "query_only(1)")
+		q.Set("mode", "ro")
+	}
+	q.Set("_txlock", "immediate")
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+// openSQLite opens the write connection and the read pool on path, creating
+// the file and its directory (0700) if they are missing.
+func openSQLite(path string, readOnly bool) (write, read *sql.DB, err error) {
+	if !readOnly {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, nil, openError(path, err)
+		}
+		if err := touchFile(path); err != nil {
+			return nil, nil, openError(path, err)
+		}
+		write, err = sql.Open("sqlite", sqliteDSN(path, false))
+		if err != nil {
+			return nil, nil, openError(path, err)
+		}
+		write.SetMaxOpenConns(1)
+		if err := write.PingContext(context.Background()); err != nil {
+			return nil, nil, openError(path, errors.Join(err, write.Close()))
+		}
+	} else if _, err := os.Stat(path); err != nil {
+		return nil, nil, openError(path, err)
+	}
+	read, err = sql.Open("sqlite", sqliteDSN(path, true))
+	if err != nil {
+		return nil, nil, openError(path, err)
+	}
+	read.SetMaxOpenConns(4)
+	read.SetMaxIdleConns(4)
+	return write, read, nil
+}
+
+// touchFile creates the file private to its owner, or proves that it can be
+// written.
+func touchFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func openError(path string, err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "readonly") || strings.Contains(err.Error(), "read-only"):
+		return storeError("store_read_only", err, "the store %s cannot be written", path).
+			WithRemedy("make the file and its folder writable for this user, or name another place with store.url")
+	case errors.Is(err, os.ErrNotExist):
+		return storeError("store_missing", err, "there is no store at %s", path).
+			WithRemedy("start the gateway once with `skein run`, or check store.url")
+	case strings.Contains(err.Error(), "not a database"):
+		return storeError("store_corrupt", err, "%s is not a Skein store", path).
+			WithRemedy("check store.url, or restore a backup")
+	}
+	return storeError("store_open", err, "open the store %s", path)
+}
+
+// isFull reports whether err says that the disk (or the allowed size) is full.
+func isFull(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "SQLITE_FULL") || strings.Contains(s, "database or disk is full") || strings.Contains(s, "no space left")
+}
+
+// questionMarks rewrites $N placeholders to ?N: SQLite numbers `$name` by
+// first appearance, `?N` by its number.
+func questionMarks(query string) string {
+	var b strings.Builder
+	inText := false
+	for i := 0; i < len(query); i++ {
+		c := query[i]
+		if c == '\'' {
+			inText = !inText
+		}
+		if c == '$' && !inText && i+1 < len(query) && query[i+1] >= '0' && query[i+1] <= '9' {
+			c = '?'
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// ParseURL splits a store.url. Only sqlite:PATH opens a store in this build; a
+// leading ~ is the home directory.
+func ParseURL(u string) (path string, err error) {
+	p, ok := strings.CutPrefix(u, "sqlite:")
+	if !ok {
+		return "", storeError("store_url", nil, "store.url %q is not supported by this build", u).
+			WithRemedy("use sqlite:PATH, for example sqlite:~/.skein/skein.db")
+	}
+	if rest, ok := strings.CutPrefix(p, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("expand store.url: %w", err)
+		}
+		p = filepath.Join(home, rest)
+	}
+	if p == "" {
+		return "", storeError("store_url", nil, "store.url names no file").WithRemedy("use sqlite:PATH")
+	}
+	return p, nil
+}

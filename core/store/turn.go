@@ -1,0 +1,232 @@
+package store
+
+import (
+	"github.com/skein-bot/skein/core"
+)
+
+// TurnState is the state of a turn.
+type TurnState string
+
+// The states of a turn.
+const (
+	TurnRunning   TurnState = "running"
+	TurnDone      TurnState = "done"
+	TurnFailed    TurnState = "failed"
+	TurnCancelled TurnState = "cancelled"
+	TurnDead      TurnState = "dead" // claimed too often without finishing a step
+)
+
+// Turn is one answer of an agent. Its journal is the transcript rows with its
+// id (model answers, consumed input, tool results) and the step rows (tool
+// calls).
+type Turn struct {
+	ID         int64
+	Session    int64
+	Generation int64
+	// Chain is the first turn of those that waits joined together; a turn that
+	// a completion resumed keeps the chain of the turn that spawned.
+	Chain    int64
+	Run      string // the run it works for, "" for a chat turn
+	Kind     InboxKind
+	Lane     Lane
+	State    TurnState
+	ReplyTo  core.Address
+	Anchor   string
+	Policy   string
+	Owner    string
+	Fence    int64
+	Attempts int // claims since the last finished step
+	Seq      int // the last used step number
+	TokensIn int64
+	TokenOut int64
+	Started  core.Millis
+	Ended    core.Millis
+	Detail   string
+}
+
+const turnColumns = `id, session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
+	tokens_in, tokens_out, started_at, ended_at, detail`
+
+func scanTurn(s scanner) (Turn, error) {
+	var r Turn
+	var reply string
+	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
+		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokenOut, &r.Started, &r.Ended, &r.Detail)
+	r.ReplyTo = parseAddress(reply)
+	return r, err
+}
+
+// InsertTurn starts a turn with one attempt and returns it with its id.
+func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
+	t.State, t.Attempts = TurnRunning, 1
+	err := tx.one(`INSERT INTO turn (session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence,
+		attempts, started_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
+		[]any{t.Session, t.Generation, t.Chain, t.Run, string(t.Kind), string(t.Lane), string(t.State), formatAddress(t.ReplyTo), t.Anchor, t.Policy,
+			t.Owner, t.Fence, t.Attempts, int64(t.Started)}, &t.ID)
+	if err == nil && t.Chain == 0 {
+		t.Chain = t.ID
+	}
+	return t, err
+}
+
+// RunningTurn returns the session's turn in progress, or ErrNotFound.
+func (tx *Tx) RunningTurn(session int64) (Turn, error) {
+	return first(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE session_id = $1 AND state = 'running'`, session)
+}
+
+// TurnByID returns a turn, or ErrNotFound.
+func (tx *Tx) TurnByID(id int64) (Turn, error) {
+	return first(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE id = $1`, id)
+}
+
+// ReclaimTurn continues a turn under a new fence; it counts an attempt.
+func (tx *Tx) ReclaimTurn(id, fence int64) error {
+	_, err := tx.exec(`UPDATE turn SET fence = $2, attempts = attempts + 1 WHERE id = $1`, id, fence)
+	return err
+}
+
+// StepDone notes the turn's last step number and usage, and that it makes
+// progress: the count of attempts starts over.
+func (tx *Tx) StepDone(turn int64, seq int, in, out int64) error {
+	_, err := tx.exec(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4 WHERE id = $1`,
+		turn, seq, in, out)
+	return err
+}
+
+// EndTurn ends a turn.
+func (tx *Tx) EndTurn(id int64, state TurnState, detail string, in, out int64, now core.Millis) error {
+	_, err := tx.exec(`UPDATE turn SET state = $2, detail = $3, tokens_in = tokens_in + $4, tokens_out = tokens_out + $5, ended_at = $6
+		WHERE id = $1`, id, string(state), detail, in, out, int64(now))
+	return err
+}
+
+// TurnsOfSession lists turns of a session, newest first.
+func (tx *Tx) TurnsOfSession(session int64, limit int) ([]Turn, error) {
+	return all(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE session_id = $1 ORDER BY id DESC LIMIT $2`, session, limit)
+}
+
+// StepState is the state of a tool call.
+type StepState string
+
+// The states of a tool call.
+const (
+	StepStarted StepState = "started"
+	StepDone    StepState = "done"
+)
+
+// Step is the journal entry of one tool call.
+type Step struct {
+	Turn   int64
+	Seq    int
+	CallID string
+	Tool   string
+	State  StepState
+}
+
+// StartStep writes that a tool call begins; again for the same step it does
+// nothing.
+func (tx *Tx) StartStep(s Step, now core.Millis) error {
+	_, err := tx.exec(`INSERT INTO step (turn_id, seq, call_id, tool, state, started_at) VALUES ($1,$2,$3,$4,'started',$5)
+		ON CONFLICT (turn_id, seq) DO NOTHING`, s.Turn, s.Seq, s.CallID, s.Tool, int64(now))
+	return err
+}
+
+// FinishStep writes that a tool call ended.
+func (tx *Tx) FinishStep(turn int64, seq int, now core.Millis) error {
+	_, err := tx.exec(`UPDATE step SET state = 'done', ended_at = $3 WHERE turn_id = $1 AND seq = $2`, turn, seq, int64(now))
+	return err
+}
+
+// Steps returns the tool calls of a turn.
+func (tx *Tx) Steps(turn int64) ([]Step, error) {
+	return all(tx, func(s scanner) (Step, error) {
+		var r Step
+		err := s.Scan(&r.Turn, &r.Seq, &r.CallID, &r.Tool, &r.State)
+		return r, err
+	}, `SELECT turn_id, seq, call_id, tool, state FROM step WHERE turn_id = $1 ORDER BY seq`, turn)
+}
+
+// Row is a transcript row; Body is the JSON of a model.Item.
+type Row struct {
+	ID         int64
+	Session    int64
+	Generation int64
+	Turn       int64
+	Seq        int
+	Kind       string
+	Body       string
+	At         core.Millis
+}
+
+const rowColumns = `id, session_id, generation, turn_id, seq, kind, body, at`
+
+func scanRow(s scanner) (Row, error) {
+	var r Row
+	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Turn, &r.Seq, &r.Kind, &r.Body, &r.At)
+	return r, err
+}
+
+// AppendRow adds a transcript row and returns its id.
+func (tx *Tx) AppendRow(r Row) (int64, error) {
+	err := tx.one(`INSERT INTO transcript (session_id, generation, turn_id, seq, kind, body, at) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
+		[]any{r.Session, r.Generation, r.Turn, r.Seq, r.Kind, r.Body, int64(r.At)}, &r.ID)
+	return r.ID, err
+}
+
+// Transcript returns the rows of the session's current history from
+// ContextFrom on, oldest first, a fork's inherited rows before its own.
+func (tx *Tx) Transcript(s Session) ([]Row, error) {
+	return tx.transcript(s, s.ContextFrom, 0)
+}
+
+// WholeTranscript returns every row of the current history, compacted ones
+// too.
+func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.transcript(s, 0, 0) }
+
+func (tx *Tx) transcript(s Session, from int64, depth int) ([]Row, error) {
+	var inherited []Row
+	if s.ForkSession != 0 && depth < 16 && from <= s.ForkRow {
+		parent, err := tx.SessionByID(s.ForkSession)
+		if err != nil {
+			return nil, err
+		}
+		first := from
+		if parent.Generation == s.ForkGeneration {
+			first = max(from, min(parent.ContextFrom, s.ForkRow+1))
+		} else {
+			parent.ForkSession = 0 // the parent has begun anew; its older fork is not known any more
+		}
+		parent.Generation = s.ForkGeneration
+		rows, err := tx.transcript(parent, first, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if r.ID <= s.ForkRow {
+				inherited = append(inherited, r)
+			}
+		}
+	}
+	own, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 ORDER BY id`,
+		s.ID, s.Generation, from)
+	return append(inherited, own...), err
+}
+
+// RowsOfTurn returns the transcript rows that a turn wrote.
+func (tx *Tx) RowsOfTurn(s Session, turn int64) ([]Row, error) {
+	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE turn_id = $1 ORDER BY seq, id`, turn)
+}
+
+// RowsAfter returns rows of the session's history with an id above after, for
+// a reader that has the ones before.
+func (tx *Tx) RowsAfter(s Session, after int64) ([]Row, error) {
+	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id > $3 ORDER BY id`,
+		s.ID, s.Generation, after)
+}
+
+// LastRow returns the id of the newest transcript row of the session, 0 if
+// none.
+func (tx *Tx) LastRow(session int64) (id int64, err error) {
+	err = tx.one(`SELECT COALESCE(MAX(id), 0) FROM transcript WHERE session_id = $1`, []any{session}, &id)
+	return id, err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Tx is one unit of work. Its methods are grouped by table in the files of
+// this package. It must not be used after the unit returned.
+type Tx struct {
+	db       *DB
+	q        runner
+	world    *world.World
+	writable bool
+	onCommit []func()
+}
+
+// OnCommit registers f to run right after the commit, on the store's own
+// goroutine: it must not block and must not use the store.
+func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
+
+// Crash marks a crash point inside the unit: see world.World.Crash.
+func (tx *Tx) Crash(name string) error { return tx.world.Crash(name) }
+
+// runner runs statements; queries are written for $N.
+type runner interface {
+	exec(query string, args []any) (sql.Result, error)
+	query(query string, args []any) (*sql.Rows, error)
+}
+
+func (tx *Tx) exec(query string, args ...any) (int64, error) {
+	res, err := tx.q.exec(query, args)
+	if err != nil {
+		return 0, fmt.Errorf("store: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return n, err
+}
+
+// scanner is what a row and rows have in common.
+type scanner interface{ Scan(dest ...any) error }
+
+// one runs a query for at most one row; it returns ErrNotFound for none.
+func (tx *Tx) one(query string, args []any, dest ...any) error {
+	rows, err := tx.q.query(query, args)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // closed early on purpose; Err is checked
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return ErrNotFound
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// all runs a query and hands each row to scan.
+func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.q.query(query, args)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // Err is checked
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return out, nil
+}
+
+// first runs a query for at most one row.
+func first[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	var zero T
+	rows, err := all(tx, scan, query, args...)
+	if err != nil {
+		return zero, err
+	}
+	if len(rows) == 0 {
+		return zero, ErrNotFound
+	}
+	return rows[0], nil
+}
+
+// connRunner runs on the writer's connection with its own prepared statements.
+// The context is never cancelled: a statement of a unit is short, and the
+// driver would start a goroutine to watch one that can be.
+type connRunner struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func (r *connRunner) stmt(query string) (*sql.Stmt, error) {
+	if s, ok := r.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := r.conn.PrepareContext(context.Background(), questionMarks(query))
+	if err != nil {
+		return nil, fmt.Errorf("%w in %q", err, query)
+	}
+	r.stmts[query] = s
+	return s, nil
+}
+
+func (r *connRunner) exec(query string, args []any) (sql.Result, error) {
+	s, err := r.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), args...)
+}
+
+func (r *connRunner) query(query string, args []any) (*sql.Rows, error) {
+	s, err := r.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.Background(), args...)
+}
+
+func (r *connRunner) close() {
+	for _, s := range r.stmts {
+		_ = s.Close()
+	}
+}
+
+// readRunner runs inside a read transaction.
+type readRunner struct {
+	tx    *sql.Tx
+	stmts *stmtCache
+}
+
+var errReadOnly = errors.New("a read unit may not write")
+
+func (r *readRunner) exec(string, []any) (sql.Result, error) { return nil, errReadOnly }
+
+func (r *readRunner) query(query string, args []any) (*sql.Rows, error) {
+	s, err := r.stmts.get(query)
+	if err != nil {
+		return nil, err
+	}
+	return r.tx.StmtContext(context.Background(), s).QueryContext(context.Background(), args...)
+}
+
+// stmtCache holds the prepared statements of the read pool.
+type stmtCache struct {
+	db *sql.DB
+	mu sync.Mutex
+	m  map[string]*sql.Stmt
+}
+
+func newStmtCache(db *sql.DB) *stmtCache { return &stmtCache{db: db, m: make(map[string]*sql.Stmt)} }
+
+func (c *stmtCache) get(query string) (*sql.Stmt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.m[query]; ok {
+		return s, nil
+	}
+	s, err := c.db.PrepareContext(context.Background(), questionMarks(query))
+	if err != nil {
+		return nil, fmt.Errorf("%w in %q", err, query)
+	}
+	c.m[query] = s
+	return s, nil
+}
+
+func (c *stmtCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.m {
+		_ = s.Close()
+	}
+}
+
+func ensureDir(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return openError(path, err)
+	}
+	return nil
+}
