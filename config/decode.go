@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -221,23 +222,25 @@ func (k *Key) inRange(v float64) bool {
 	return (k.Min == nil || v >= *k.Min) && (k.Max == nil || v <= *k.Max)
 }
 
-// word decodes an enumeration. An empty string is the same as leaving the key
-// out where that is possible.
+// word decodes an enumeration. Where nothing is filled in for a key that is
+// left out, an empty word is the same as leaving it out.
 func (d *decoder) word(n *json5.Node, k *Key, path Path) (any, bool) {
-	word := n.Text
-	if n.Kind == json5.Bool && k.hasBooleans() {
-		word = strconv.FormatBool(n.Bool)
-	} else if n.Kind != json5.String {
+	var word string
+	switch {
+	case n.Kind == json5.Bool && k.hasBooleans():
+		return strconv.FormatBool(n.Bool), true
+	case n.Kind != json5.String:
 		d.mismatch(n, path, expectation(k), "")
 		return nil, false
+	default:
+		word = n.Text
 	}
-	for _, valid := range k.Enum {
-		if word == valid {
-			return word, true
-		}
+	if k.hasBooleans() && (word == "true" || word == "false") {
+		d.mismatch(n, path, expectation(k), "remove the quotes")
+		return nil, false
 	}
-	if word == "" && !k.Required {
-		return k.emptyWord(), true
+	if slices.Contains(k.Enum, word) || word == "" && k.MayBeEmpty() {
+		return word, true
 	}
 	suggestion := ""
 	if near := nearestWord(word, k.Enum); near != "" {
@@ -247,24 +250,8 @@ func (d *decoder) word(n *json5.Node, k *Key, path Path) (any, bool) {
 	return nil, false
 }
 
-// emptyWord is what an empty word stands for: the default where the key holds
-// one, else "not given".
-func (k *Key) emptyWord() string {
-	if k.fillsDefault() {
-		return k.Default
-	}
-	return ""
-}
-
 // hasBooleans says whether true and false are words of the enumeration.
-func (k *Key) hasBooleans() bool {
-	for _, w := range k.Enum {
-		if w == "true" {
-			return true
-		}
-	}
-	return false
-}
+func (k *Key) hasBooleans() bool { return slices.Contains(k.Enum, "true") }
 
 func (d *decoder) text(n *json5.Node, k *Key, path Path) (any, bool) {
 	if n.Kind != json5.String {

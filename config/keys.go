@@ -47,6 +47,8 @@ type Key struct {
 	Fields []*Key
 	Elem   *Key
 
+	// Type is the name of the Go struct of an object.
+	Type string
 	// Struct and Field name the declaration, whose comment describes the key.
 	Struct, Field string
 
@@ -145,7 +147,7 @@ func (k *Key) describeShape(t reflect.Type) {
 		k.Kind = KindMap
 		k.Elem = describe(t.Elem(), tags{format: k.Format}, k.Reload)
 	case reflect.Struct:
-		k.Kind = KindObject
+		k.Kind, k.Type = KindObject, typeName(t)
 		k.describeFields(t, nil)
 	default:
 		panic(fmt.Sprintf("config: %s cannot be a configuration key", t))
@@ -177,6 +179,18 @@ func (k *Key) describeFields(t reflect.Type, index []int) {
 		}
 	}
 }
+
+// typeName is the name of a struct; an instance of a generic one is named after
+// its argument too, as in ChannelTelegramAccount.
+func typeName(t reflect.Type) string {
+	name, argument, _ := strings.Cut(t.Name(), "[")
+	argument = strings.TrimSuffix(argument, "]")
+	return name + argument[strings.LastIndex(argument, ".")+1:]
+}
+
+// MayBeEmpty says whether an empty string means the same as leaving the key
+// out.
+func (k *Key) MayBeEmpty() bool { return !k.Required && !k.fillsDefault() }
 
 // addDirect lets the keys of an account stand under its channel too.
 func (k *Key) addDirect(account *Key) {

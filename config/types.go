@@ -181,7 +181,7 @@ type TLS struct {
 
 // Store says where everything is kept.
 type Store struct {
-	// sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.
+	// Address of the store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.
 	URL StoreURL `json:"url" default:"sqlite:~/.skein/skein.db" format:"store"`
 }
 

@@ -14,7 +14,7 @@ type Channels struct {
 	Discord *Channel[DiscordAccount] `json:"discord,omitzero" reload:"channel"`
 	// Matrix accounts.
 	Matrix *Channel[MatrixAccount] `json:"matrix,omitzero" reload:"channel"`
-	// iMessage hosts.
+	// Hosts with Apple's Messages.
 	IMessage *Channel[IMessageAccount] `json:"imessage,omitzero" reload:"channel"`
 	// The web chat of the HTTP listener.
 	WebChat *Channel[WebChatAccount] `json:"webchat,omitzero" reload:"channel"`
@@ -37,7 +37,7 @@ type AccountKeys struct {
 	// Whether the account runs.
 	Enabled bool `json:"enabled" default:"true"`
 	// Name for people.
-	Name string `json:"name,omitzero"`
+	Name string `json:"name,omitzero" reload:"live"`
 	ChannelKeys
 }
 

@@ -1,6 +1,7 @@
 package json5
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 )
@@ -227,3 +228,6 @@ func (n *Node) Interface() any {
 		return nil
 	}
 }
+
+// MarshalJSON writes the value as JSON; members are sorted by key.
+func (n *Node) MarshalJSON() ([]byte, error) { return json.Marshal(n.Interface()) }

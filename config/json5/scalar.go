@@ -82,8 +82,25 @@ func (p *parser) quoted() (string, *Error) {
 	}
 }
 
-// simpleEscapes maps the letter after a backslash to its character.
-var simpleEscapes = map[rune]rune{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+// simpleEscape returns the character that a letter after a backslash stands
+// for: itself, unless it has a meaning.
+func simpleEscape(r rune) rune {
+	switch r {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	case 'v':
+		return '\v'
+	}
+	return r
+}
 
 func (p *parser) escape(b *strings.Builder) *Error {
 	at := p.pos
@@ -118,11 +135,8 @@ func (p *parser) escape(b *strings.Builder) *Error {
 	case r >= '1' && r <= '9':
 		return &Error{Pos: at, Message: fmt.Sprintf("\\%c is not an escape", r), Hint: "a backslash itself is written \\\\"}
 	default:
-		if c, ok := simpleEscapes[r]; ok {
-			r = c
-		}
 		p.next()
-		b.WriteRune(r)
+		b.WriteRune(simpleEscape(r))
 	}
 	return nil
 }
