@@ -35,9 +35,10 @@ type Tx interface {
 	// CountLiveBindings counts the live bindings of an owner.
 	CountLiveBindings(owner string) (int, error)
 	// InsertBinding writes a new record, UpdateBinding the whole record of a
-	// known id. If another live binding is at the same place they return a
-	// *core.Error with the code CodeAlreadyFocused: with several nodes the
-	// unique index decides races.
+	// known id. The unique index decides races between nodes: if another live
+	// binding is at the same place, they return an error that makes the unit
+	// of work run again after a rollback; it then sees the other binding. It
+	// must not be a *core.Error, which would be a refusal.
 	InsertBinding(b core.Binding) error
 	UpdateBinding(b core.Binding) error
 	// DeleteBinding removes an ended record.

@@ -1,0 +1,160 @@
+package threadbind
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// durationUnits returns the units of durations, the largest first.
+func durationUnits() []struct {
+	letter byte
+	length time.Duration
+} {
+	return []struct {
+		letter byte
+		length time.Duration
+	}{
+		{'d', 24 * time.Hour}, {'h', time.Hour}, {'m', time.Minute}, {'s', time.Second},
+	}
+}
+
+// maxDuration is the longest limit a person can set: a hundred years.
+const maxDuration = 36500 * 24 * time.Hour
+
+// ParseDuration reads the value of /session idle and /session max-age. A bare
+// number is hours, "0.5" too; "90m", "2h30m", "2h 30m", "1d" and "1.5h" work,
+// units from large to small and each once, a fraction in the last. "off",
+// "none", "disabled" and 0 return 0, which switches the limit off. Case does
+// not matter. Anything between 0 and a second, over a hundred years, or not of
+// this form is a *core.Error with the code bad_duration and examples.
+func ParseDuration(s string) (time.Duration, error) {
+	word := strings.ToLower(strings.TrimSpace(s))
+	switch word {
+	case "off", "none", "disabled":
+		return 0, nil
+	}
+	d, ok := parseUnits(word)
+	if !ok || d > maxDuration || d > 0 && d < time.Second {
+		return 0, core.Errorf(CodeBadDuration, "%q is not a duration", Title(s, 40)).
+			WithRemedy("write for example 90m, 2h30m, 1d, 24 (hours), or off")
+	}
+	return d, nil
+}
+
+// parseUnits reads one or more numbers with units, or one bare number.
+func parseUnits(s string) (total time.Duration, ok bool) {
+	units := durationUnits()
+	for n := 0; ; n++ {
+		number, rest := cutNumber(s)
+		if number == "" {
+			return 0, false
+		}
+		length := time.Hour
+		switch {
+		case rest == "" && n == 0: // a bare number
+		case rest == "":
+			return 0, false
+		default:
+			i := 0
+			for i < len(units) && units[i].letter != rest[0] {
+				i++
+			}
+			if i == len(units) {
+				return 0, false
+			}
+			length, units, rest = units[i].length, units[i+1:], strings.TrimLeft(rest[1:], " ")
+		}
+		part, exact := scale(number, length)
+		if !exact || rest != "" && strings.Contains(number, ".") || part > maxDuration-min(total, maxDuration) {
+			return 0, false
+		}
+		if total += part; rest == "" {
+			return total, true
+		}
+		s = rest
+	}
+}
+
+// cutNumber splits the leading digits and points off.
+func cutNumber(s string) (number, rest string) {
+	i := 0
+	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+// scale returns number times unit, rounded down to nanoseconds; ok is false
+// for a number that is none, or too large.
+func scale(number string, unit time.Duration) (d time.Duration, ok bool) {
+	whole, fraction, pointed := strings.Cut(number, ".")
+	if whole == "" || pointed && fraction == "" {
+		return 0, false
+	}
+	for i := range len(whole) {
+		if d > math.MaxInt64/10-1 {
+			return 0, false
+		}
+		d = d*10 + time.Duration(whole[i]-'0')
+	}
+	if d > maxDuration/unit {
+		return 0, false
+	}
+	d *= unit
+	for i := range len(fraction) {
+		if fraction[i] == '.' {
+			return 0, false
+		}
+		d += time.Duration(fraction[i]-'0') * (unit / 10)
+		unit /= 10 // below a nanosecond the digits do not count
+	}
+	return d, true
+}
+
+// Duration writes d for people, exactly to the second and rounded up: "45m",
+// "2h 30m", "3d", "1d 12h". ParseDuration reads it back. Zero and less is
+// "0s".
+func Duration(d time.Duration) string {
+	if d <= 0 {
+		return "0s"
+	}
+	d = roundUp(d, time.Second)
+	var b strings.Builder
+	for _, u := range durationUnits() {
+		n := d / u.length
+		if n == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.FormatInt(int64(n), 10))
+		b.WriteByte(u.letter)
+		d -= n * u.length
+	}
+	return b.String()
+}
+
+// Left writes how long it is from now to at for people: Duration, rounded up to
+// minutes from an hour on and to hours from a day on.
+func Left(now, at core.Millis) string {
+	d := at.Sub(now)
+	switch {
+	case d >= 24*time.Hour:
+		d = roundUp(d, time.Hour)
+	case d >= time.Hour:
+		d = roundUp(d, time.Minute)
+	}
+	return Duration(d)
+}
+
+func roundUp(d, to time.Duration) time.Duration {
+	if rest := d % to; rest != 0 && d <= math.MaxInt64-to {
+		d += to - rest
+	}
+	return d
+}

@@ -1,0 +1,148 @@
+package threadbind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+)
+
+const (
+	// OpenTimeout is how long a thread may take to open.
+	OpenTimeout = 10 * time.Second
+	// undoTimeout is how long its removal may take.
+	undoTimeout = 10 * time.Second
+)
+
+// Steps are the caller's transactions around the opening of a thread.
+type Steps struct {
+	// Commit is the second transaction: the caller's session first, then
+	// Activate with o (its session filled in), then the run. The run starts
+	// after it. An error, also of the commit itself, undoes the thread unless
+	// Abort finds the binding active.
+	Commit func(o Opened) error
+	// Abort is the transaction that calls Service.Abort and undoes what else
+	// was reserved. It reports whether the binding was pending until then.
+	Abort func(cause error) (aborted bool, err error)
+}
+
+// BindChild opens the thread of a plan and runs the steps around it. Spawns
+// and /focus share it: binding, then registration, then start; a failure at
+// any point leaves neither thread nor binding behind. Resumed says that an
+// earlier process may have opened the thread already. It blocks for
+// OpenTimeout, the steps, and the removal of the thread.
+//
+// It returns the error of what failed: thread_timeout, thread_failed, or what
+// Commit returned. If Abort fails too, the intent of the caller is what is
+// left, and BindChild must be called again for it.
+func (s *Service) BindChild(ctx context.Context, plan Plan, resumed bool, steps Steps) error {
+	opened := plan.Opened()
+	var err error
+	if plan.Child != nil {
+		opened, err = s.open(ctx, *plan.Child, resumed)
+	}
+	if err == nil {
+		err = steps.Commit(opened)
+	}
+	if err == nil {
+		return nil
+	}
+	aborted, abortErr := steps.Abort(err)
+	if abortErr != nil {
+		return errors.Join(err, fmt.Errorf("abort: %w", abortErr))
+	}
+	if !aborted || plan.Child == nil {
+		return err
+	}
+	if undoErr := s.Undo(context.WithoutCancel(ctx), *plan.Child, opened.Address); undoErr != nil {
+		s.Log.WarnContext(ctx, "a thread of a failed binding remains",
+			"parent", plan.Child.Parent.String(), "address", opened.Address.String(), "intent", plan.Child.Intent, "error", undoErr)
+	}
+	return err
+}
+
+// open opens the thread of a request, or finds the one that an earlier process
+// opened for it.
+func (s *Service) open(ctx context.Context, req core.ChildRequest, resumed bool) (Opened, error) {
+	adapter := s.Adapter(req.Parent.Channel, req.Parent.Account)
+	if adapter == nil {
+		return Opened{}, core.Errorf(CodeThreadFailed, "the channel is not there any more").WithRemedy("check the channel with skein channels status")
+	}
+	ctx, cancel := s.Clock.WithTimeout(ctx, OpenTimeout)
+	defer cancel()
+	if finder, ok := adapter.(core.ChildFinder); ok && resumed {
+		at, data, found, err := finder.FindChild(ctx, req)
+		if err != nil {
+			return Opened{}, refuseOpen(ctx, err)
+		}
+		if found && usable(at, req.Parent) {
+			return Opened{Address: at, Data: data}, nil
+		}
+	}
+	at, data, err := adapter.OpenChild(ctx, req)
+	switch {
+	case err != nil:
+		return Opened{}, refuseOpen(ctx, err)
+	case !usable(at, req.Parent):
+		return Opened{}, refuseDestination(at)
+	}
+	return Opened{Address: at, Data: data}, nil
+}
+
+// usable tells whether what an adapter opened can be reached: a place of its
+// own on the account that was asked.
+func usable(at, parent core.Address) bool {
+	return hasPlace(at) && sameAccount(at, parent) && !at.Same(parent) && !at.Same(parent.ParentConversation())
+}
+
+// refuseOpen says why a thread did not open.
+func refuseOpen(ctx context.Context, err error) error {
+	refusal := core.Errorf(CodeThreadFailed, "the channel could not open a thread").WithRemedy("try again, or work without a thread")
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		refusal = core.Errorf(CodeThreadTimeout, "the channel opened no thread within %s", Duration(OpenTimeout)).
+			WithRemedy("try again, or work without a thread")
+	}
+	refusal.Err = err
+	return refusal
+}
+
+// Undo removes the thread of a request whose binding was aborted. Where at is
+// empty, because the call to open it failed, it asks the adapter whether one
+// was opened all the same. It blocks for ten seconds at most. Calling it again
+// is harmless.
+func (s *Service) Undo(ctx context.Context, req core.ChildRequest, at core.Address) error {
+	adapter := s.Adapter(req.Parent.Channel, req.Parent.Account)
+	if adapter == nil {
+		return errors.New("the channel has no bindings")
+	}
+	ctx, cancel := s.Clock.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	if !usable(at, req.Parent) {
+		finder, ok := adapter.(core.ChildFinder)
+		if !ok {
+			return nil // nobody can tell
+		}
+		found := false
+		var err error
+		if at, _, found, err = finder.FindChild(ctx, req); err != nil || !found || !usable(at, req.Parent) {
+			return err
+		}
+	}
+	return adapter.CloseChild(ctx, at)
+}
+
+// Archive archives a thread of Changes.Archive, after the commit. It blocks for
+// ten seconds at most. If it succeeds, the caller calls Archived in a
+// transaction; if not, the timer fires again. An adapter that cannot archive is
+// no error.
+func (s *Service) Archive(ctx context.Context, r ArchiveRequest) error {
+	archiver, ok := s.Adapter(r.Address.Channel, r.Address.Account).(core.Archiver)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := s.Clock.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	return archiver.Archive(ctx, r.Address)
+}
