@@ -43,6 +43,9 @@ type Item struct {
 	CallID string `json:"callId,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
+	// Ends is set where the call ended its turn, with what its tool wants the
+	// end of the turn to know.
+	Ends json.RawMessage `json:"ends,omitempty"`
 	// Completion belongs to an Event.
 	Completion *Completion `json:"completion,omitempty"`
 	At         core.Millis `json:"at,omitempty"`
