@@ -33,12 +33,25 @@
 //     nothing is left out: the newline before the cut stays in the earlier part.
 //   - Time is linear in the text, for any text.
 //
+// # Limits
+//
+// A limit is a property of the adapter. Those of the known platforms:
+//
+//	console, web chat   16000 UTF-16 units
+//	Discord              2000 UTF-16 units, 17 lines softly
+//	Telegram             4096 UTF-16 units after entity parsing
+//	iMessage             4000 UTF-16 units
+//
+// "After entity parsing" needs nothing special: such a renderer gives the
+// visible text as [Rendered.Text], keeps its entities as ranges of it, and cuts
+// those to each part by [Part.Start].
+//
 // # Input
 //
 // Each run of bytes that is not UTF-8 becomes one U+FFFD before anything else.
 // HTML is not markup here: a tag is text like any other. Parse bounds the work
 // that hostile text can cause: containers nested deeper than 16 on one line,
-// more than 256 brackets in a paragraph and tables wider than 64 columns are
+// more than 256 brackets in a paragraph and tables wider than 32 columns are
 // read literally, and text is parsed in stretches of 16 KiB between blank lines
 // (a link definition is seen only in its own stretch; one line longer than that
 // is literal).

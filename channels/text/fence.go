@@ -82,6 +82,7 @@ const (
 type fenceScanner struct {
 	quote int   // depth of block quotes of the last line
 	items []int // content columns of the open list items
+	text  bool  // the last line was running text
 	fence *codeFence
 	base  int    // content column the open fence stands in
 	lead  string // container prefix of the open fence, list markers blanked
@@ -117,42 +118,62 @@ func (s *fenceScanner) code(line string) (kind lineKind, inside bool) {
 	return lineCode, true
 }
 
+// prose classifies a line while no fence is open.
 func (s *fenceScanner) prose(line string) lineKind {
 	at, depth := stripQuotes(line, -1)
 	if depth != s.quote {
-		s.quote, s.items = depth, s.items[:0]
+		s.quote, s.items, s.text = depth, s.items[:0], false
 	}
 	if isBlank(line[at:]) {
+		s.text = false
 		return lineProse
 	}
 	col, n := indentation(line[at:])
 	at += n
-	for len(s.items) > 0 && s.items[len(s.items)-1] > col {
-		s.items = s.items[:len(s.items)-1]
-	}
-	base := 0
-	if len(s.items) > 0 {
-		base = s.items[len(s.items)-1]
-	}
+	outer, runsOn := s.items, s.text
+	base := s.leaveItems(col)
 	for col-base < 4 {
 		if f, ok := openFence(line[at:]); ok {
-			s.fence, s.base, s.lead = &f, base, blankMarkers(line[:at])
+			s.fence, s.base, s.lead, s.text = &f, base, blankMarkers(line[:at]), false
 			return lineOpen
 		}
 		w := listMarker(line[at:])
 		if w == 0 {
 			break
 		}
-		cols, n := indentation(line[at+w:])
-		if cols > 4 || isBlank(line[at+w:]) {
-			s.items = append(s.items, col+w+1)
-			break
-		}
-		base = col + w + cols
-		s.items = append(s.items, base)
-		col, at = base, at+w+n
+		runsOn = false
+		at, col, base = s.enterItem(line, at+w, col+w)
 	}
+	plain := !isBlank(line[at:]) && !isHeading(line[at:])
+	if runsOn && plain {
+		s.items = outer // text that runs on needs no indentation
+	}
+	s.text = plain && (runsOn || col-base < 4)
 	return lineProse
+}
+
+// leaveItems closes the list items that a line indented to col is not in, and
+// gives the content column of the innermost one left.
+func (s *fenceScanner) leaveItems(col int) int {
+	for n := len(s.items); n > 0; n-- {
+		if s.items[n-1] <= col {
+			return s.items[n-1]
+		}
+		s.items = s.items[:n-1]
+	}
+	return 0
+}
+
+// enterItem opens the list item whose marker ends at offset at and column col.
+// It gives the offset and column of its first character, and its content column.
+func (s *fenceScanner) enterItem(line string, at, col int) (int, int, int) {
+	cols, n := indentation(line[at:])
+	base := col + cols
+	if cols > 4 || isBlank(line[at:]) {
+		base = col + 1
+	}
+	s.items = append(s.items, base)
+	return at + n, col + cols, base
 }
 
 // stripQuotes skips up to most block quote markers (all of them if most is

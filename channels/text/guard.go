@@ -128,11 +128,9 @@ func tameContainers(line string) string {
 	for depth := 0; ; depth++ {
 		_, n := indentation(line[at:])
 		at += n
-		w := 0
+		w := listMarker(line[at:])
 		if at < len(line) && line[at] == '>' {
 			w = 1
-		} else {
-			w = listMarker(line[at:])
 		}
 		if w == 0 {
 			return line

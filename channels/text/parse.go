@@ -12,7 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Parse reads Markdown: CommonMark without HTML, with the tables, strike-through,
+// Parse reads Markdown: CommonMark without HTML and underlined headings (in chat
+// a line of dashes under a text is a rule), with the tables, strike-through,
 // task lists and bare URLs of GitHub. Every text is valid Markdown; what is not
 // markup is text, and CR LF ends a line as LF does. It does not block. Link definitions that nothing refers to
 // stay in the document as text, and so do surplus cells of a table row.
@@ -69,7 +70,6 @@ func parseStretch(source []byte) []Block {
 var sharedParser = sync.OnceValue(func() parser.Parser {
 	p := parser.NewParser(
 		parser.WithBlockParsers(
-			util.Prioritized(parser.NewSetextHeadingParser(), 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
 			util.Prioritized(parser.NewListParser(), 300),
 			util.Prioritized(parser.NewListItemParser(), 400),

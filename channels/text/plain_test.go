@@ -16,7 +16,7 @@ func TestPlain(t *testing.T) {
 		{"empty", "", ""},
 		{"emphasis", "a **b** _c_ ***d***", "a b c d"},
 		{"struck text keeps its marks", "~~no~~ yes", "~~no~~ yes"},
-		{"heading", "# One\ntext\n\nTwo\n===", "One\n\ntext\n\nTwo"},
+		{"heading", "# One\ntext\n\nTwo\n---", "One\n\ntext\n\nTwo\n\n---"},
 		{"line breaks", "a\nb  \nc\\\nd", "a\nb\nc\nd"},
 		{"CR LF", "a\r\nb\r\n\r\nc", "a\nb\n\nc"},
 		{"link", "[t](https://e.c/x)", "t (https://e.c/x)"},

@@ -101,12 +101,11 @@ func TestSplitProperties(t *testing.T) {
 
 // requireGraphemes checks that every cut lies between two graphemes.
 func requireGraphemes(t require.TestingT, s string, cuts map[int]bool) {
-	at, state, cluster := 0, -1, ""
-	for rest := s; rest != ""; at += len(cluster) {
-		delete(cuts, at)
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+	delete(cuts, 0)
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		_, end := g.Positions()
+		delete(cuts, end)
 	}
-	delete(cuts, at)
 	require.Empty(t, cuts, "cut inside a grapheme of %q", s)
 }
 
@@ -118,7 +117,7 @@ func TestFencesAgreeWithTree(t *testing.T) {
 			"- item", "  - nested", "1. one", "   ```", "  ~~~", "> ```", "> text", "> ~~~", ">", "", "", "text", "# h",
 		}), 0, 25).Draw(t, "lines")
 		input := strings.Join(lines, "\n")
-		require.Equal(t, countCode(text.Parse(input).Blocks), len(text.Source(input).Fences), "%q", input)
+		require.Len(t, text.Source(input).Fences, countCode(text.Parse(input).Blocks), "%q", input)
 	})
 }
 

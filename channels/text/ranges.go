@@ -20,7 +20,7 @@ func scanRanges(text string, fences []Fence) []Range {
 		at = fences[i].End
 	}
 	s.prose(at, len(text))
-	all := append(s.hard, s.soft...)
+	all := slices.Concat(s.hard, s.soft)
 	slices.SortStableFunc(all, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
 	return all
 }
@@ -202,7 +202,8 @@ scan:
 		case '(':
 			depth++
 		case ')':
-			if depth--; depth < 0 {
+			depth--
+			if depth < 0 {
 				break scan
 			}
 		case ' ', '\t', '\r', '\n', '<', '>', ']', '`', '"', '|':

@@ -37,7 +37,7 @@ func requireSound(t require.TestingT, input string, l text.Limit, parts []text.P
 }
 
 // codeOf gives the code and the prose of a message as a Markdown client shows it.
-func codeOf(t require.TestingT, message string) (code string, blocks, others int) {
+func codeOf(message string) (code string, blocks, others int) {
 	for _, b := range text.Parse(message).Blocks {
 		if c, ok := b.(*text.CodeBlock); ok {
 			code += c.Code
@@ -143,7 +143,7 @@ func TestB257_LongLineInFence(t *testing.T) {
 	requireSound(t, input, l, parts)
 	payload := 0
 	for _, p := range parts {
-		code, blocks, others := codeOf(t, p.Text)
+		code, blocks, others := codeOf(p.Text)
 		require.Equal(t, 1, blocks)
 		require.Zero(t, others)
 		payload += strings.Count(code, "a")
@@ -161,7 +161,7 @@ func TestB259_FenceOnFirstLine(t *testing.T) {
 		all := ""
 		for _, p := range parts {
 			require.True(t, strings.HasPrefix(p.Text, "```python\n"))
-			code, blocks, others := codeOf(t, p.Text)
+			code, blocks, others := codeOf(p.Text)
 			require.Equal(t, 1, blocks)
 			require.Zero(t, others)
 			require.True(t, strings.HasSuffix(strings.TrimSpace(p.Text), "\n```"))
@@ -206,10 +206,24 @@ func TestB279_TildeFence(t *testing.T) {
 	requireSound(t, input, l, parts)
 	all := ""
 	for _, p := range parts {
-		code, blocks, others := codeOf(t, p.Text)
+		code, blocks, others := codeOf(p.Text)
 		require.Equal(t, 1, blocks)
 		require.Zero(t, others, "no prose in %q", p.Text)
 		all += code
 	}
 	require.Equal(t, strings.Repeat("some *stars* here\n", 200), all)
+}
+
+// A renderer whose platform needs no fence lines (entities instead) gives bare
+// ranges: nothing is added, and Start tells where its own ranges are cut.
+func TestSplitRenderedWithoutFenceLines(t *testing.T) {
+	const before, code = "look: ", "aaaa\nbbbb\ncccc\ndddd"
+	r := text.Rendered{
+		Text:   before + code + "\nend",
+		Fences: []text.Fence{{Start: len(before), Body: len(before), BodyEnd: len(before + code), End: len(before + code)}},
+	}
+	parts := text.SplitRendered(r, text.Limit{Max: 16})
+	require.Equal(t, []string{"look: aaaa\nbbbb\n", "cccc\ndddd\nend"}, texts(parts))
+	require.Equal(t, 16, parts[1].Start)
+	require.Equal(t, r.Text, text.Join(parts))
 }
