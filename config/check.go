@@ -9,6 +9,7 @@ import (
 
 // check finds what is wrong between keys, each of which may be right by itself.
 func (d *decoder) check(c *Config) {
+	d.decoded = len(d.problems) == 0
 	d.checkDefaultAgent(c)
 	d.checkParts(c)
 	d.markDisabled(c)
@@ -133,7 +134,7 @@ func (d *decoder) checkAgents(c *Config) {
 	for _, id := range c.AgentIDs() {
 		a, _ := c.Agent(id)
 		path := Path{"agents", "entries", id}
-		if a.Model == "" {
+		if a.Model == "" && d.decoded {
 			d.warn(c, path, "this agent has no model", "set agents.defaults.model")
 		}
 		entry := c.Agents.Entries[id]

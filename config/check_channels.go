@@ -109,7 +109,7 @@ func checkAccounts[A any](d *decoder, c *Config, name string, channel *Channel[A
 		if s.IsZero() {
 			continue
 		}
-		identity := string(s.Source()) + " " + s.payload.id
+		identity := string(s.Source()) + " " + s.content().id
 		if first, ok := seen[identity]; ok {
 			d.refuse(c, path, fmt.Sprintf("this account has the same credential as the account %q", first), "give each account its own, or remove one")
 		}

@@ -20,18 +20,19 @@ type decoder struct {
 	opts     Options
 	problems []Problem
 	warnings []Problem
+	decoded  bool // every key by itself was right: what is missing was left out
 }
 
 func (d *decoder) report(p Problem) { d.problems = append(d.problems, p) }
 
 // warn reports something doubtful at a path of the configuration.
 func (d *decoder) warn(c *Config, path Path, message, suggestion string) {
-	d.warnings = append(d.warnings, Problem{Pos: c.position(path), Path: path.String(), Message: message, Suggestion: suggestion})
+	d.warnings = append(d.warnings, Problem{Pos: c.position(path), Path: c.asWritten(path).String(), Message: message, Suggestion: suggestion})
 }
 
 // refuse reports something wrong at a path of the configuration.
 func (d *decoder) refuse(c *Config, path Path, message, suggestion string) {
-	d.report(Problem{Pos: c.position(path), Path: path.String(), Message: message, Suggestion: suggestion})
+	d.report(Problem{Pos: c.position(path), Path: c.asWritten(path).String(), Message: message, Suggestion: suggestion})
 }
 
 func (d *decoder) mismatch(n *json5.Node, path Path, expected, suggestion string) {

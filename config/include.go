@@ -111,7 +111,7 @@ func (inc *includer) file(name *json5.Node) (*json5.Node, error) {
 	}
 	src, err := inc.read(path)
 	if err != nil {
-		return nil, Problems{{Pos: name.Pos, Path: includeKey, Expected: "a file that can be read", Found: err.Error()}}
+		return nil, Problems{{Pos: name.Pos, Path: includeKey, Message: "the included file cannot be read: " + err.Error()}}
 	}
 	return inc.parse(path, src)
 }

@@ -107,7 +107,12 @@ func (d *decoder) checkParts(c *Config) {
 		if d.opts.Built.Has(u.part) {
 			continue
 		}
-		c.source.inactive = append(c.source.inactive, u.path.String())
-		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), "the key is checked and has no effect")
+		effect := "the key is checked and has no effect"
+		if u.part == PartExecSecrets {
+			effect = "where the secret is needed, starting fails"
+		} else {
+			c.source.inactive = append(c.source.inactive, u.path.String())
+		}
+		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), effect)
 	}
 }

@@ -1,29 +1,23 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/skein-bot/skein/config/json5"
 )
 
 // position returns where a key stands in its file, or the nearest place around
-// it that exists. An account whose keys stand directly under its channel is
-// found there.
+// it that exists.
 func (c *Config) position(path Path) json5.Pos {
 	n, pos := c.source.tree, c.source.tree.Pos
-	for i, step := range path {
-		switch {
-		case n.Kind == json5.Array:
-			n = n.At(strings.Trim(step, "[]"))
-			if n == nil {
-				return pos
-			}
-			pos = n.Pos
-		case n.Member(step) != nil:
-			m := n.Member(step)
+	for _, step := range c.asWritten(path) {
+		switch m := n.Member(step); {
+		case m != nil:
 			n, pos = m.Value, m.KeyPos
-		case c.isDirectAccount(path, i):
-			// n stays the channel: accounts.default is not written out.
+		case n.Kind == json5.Array && n.At(strings.Trim(step, "[]")) != nil:
+			n = n.At(strings.Trim(step, "[]"))
+			pos = n.Pos
 		default:
 			return pos
 		}
@@ -31,8 +25,13 @@ func (c *Config) position(path Path) json5.Pos {
 	return pos
 }
 
-// isDirectAccount says whether a step is one of the two that lead to an
-// account whose keys stand under the channel.
-func (c *Config) isDirectAccount(path Path, step int) bool {
-	return path[0] == "channels" && (step == 2 && path[2] == "accounts" || step == 3 && path[3] == "default")
+// asWritten returns the path of a key as the file has it: the keys of a single
+// account may stand directly under its channel.
+func (c *Config) asWritten(path Path) Path {
+	direct := len(path) > 3 && path[0] == "channels" && path[2] == "accounts" && path[3] == "default" &&
+		c.source.tree.At(path[:3]...) == nil
+	if direct {
+		return slices.Delete(slices.Clone(path), 2, 4)
+	}
+	return path
 }

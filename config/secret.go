@@ -27,9 +27,22 @@ const secretMask = "***"
 // The zero Secret is absent. A reference has no value before
 // [Config.ResolveSecrets].
 type Secret struct {
-	// A pointer, so that even fmt's view into unexported fields of a struct
-	// around it shows an address and no text.
-	payload *secretPayload
+	// A pointer to a pointer: under some verbs fmt follows a plain one even
+	// where it stands in an unexported field and no method can mask it.
+	payload **secretPayload
+}
+
+func newSecret(p secretPayload) Secret {
+	pointer := &p
+	return Secret{&pointer}
+}
+
+// content returns what the secret refers to, or nil if it is absent.
+func (s Secret) content() *secretPayload {
+	if s.payload == nil {
+		return nil
+	}
+	return *s.payload
 }
 
 type secretPayload struct {
@@ -57,19 +70,19 @@ func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}
 	}
-	return Secret{&secretPayload{source: SecretLiteral, id: value, value: value, resolved: true}}
+	return newSecret(secretPayload{source: SecretLiteral, id: value, value: value, resolved: true})
 }
 
 // EnvSecret returns a reference to an environment variable.
 func EnvSecret(name string) Secret {
-	return Secret{&secretPayload{source: SecretEnv, id: name}}
+	return newSecret(secretPayload{source: SecretEnv, id: name})
 }
 
 // IsZero says whether the secret is absent.
 func (s Secret) IsZero() bool { return s.payload == nil }
 
 // IsResolved says whether Reveal has something to return.
-func (s Secret) IsResolved() bool { return s.payload != nil && s.payload.resolved }
+func (s Secret) IsResolved() bool { return s.payload != nil && s.content().resolved }
 
 // Reveal returns the value, or "" if the secret is absent or not resolved. The
 // result must go nowhere but to whom it authenticates.
@@ -77,7 +90,7 @@ func (s Secret) Reveal() string {
 	if s.payload == nil {
 		return ""
 	}
-	return s.payload.value
+	return s.content().value
 }
 
 // Source says where the value comes from; "" if the secret is absent.
@@ -85,7 +98,7 @@ func (s Secret) Source() SecretSource {
 	if s.payload == nil {
 		return ""
 	}
-	return s.payload.source
+	return s.content().source
 }
 
 // Origin describes the source for a person, such as "env TELEGRAM_BOT_TOKEN".
@@ -99,7 +112,7 @@ func (s Secret) Origin() string {
 	case SecretTemplate:
 		return "text with variables"
 	}
-	return string(s.payload.source) + " " + s.payload.id
+	return string(s.Source()) + " " + s.content().id
 }
 
 // equal says whether both hold the same reference and the same value.
@@ -107,7 +120,7 @@ func (s Secret) equal(other Secret) bool {
 	if s.payload == nil || other.payload == nil {
 		return s.payload == other.payload
 	}
-	a, b := s.payload, other.payload
+	a, b := s.content(), other.content()
 	return a.source == b.source && a.id == b.id && a.value == b.value
 }
 
@@ -118,9 +131,6 @@ func (s Secret) String() string {
 	}
 	return secretMask
 }
-
-// GoString returns a mask.
-func (s Secret) GoString() string { return "config.Secret(" + s.String() + ")" }
 
 // Format prints a mask under every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
@@ -136,9 +146,9 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s Secret) MarshalJSON() ([]byte, error) {
 	switch s.Source() {
 	case SecretEnv:
-		return json.Marshal("$" + s.payload.id)
+		return json.Marshal("$" + s.content().id)
 	case SecretFile, SecretExec:
-		return json.Marshal(map[string]string{"source": string(s.payload.source), "id": s.payload.id})
+		return json.Marshal(map[string]string{"source": string(s.Source()), "id": s.content().id})
 	}
 	return json.Marshal(s.String())
 }
@@ -151,7 +161,7 @@ func parseSecretText(text string, pos json5.Pos) Secret {
 	if text == "" {
 		return Secret{}
 	}
-	p := &secretPayload{source: SecretLiteral, id: text, pos: pos}
+	p := secretPayload{source: SecretLiteral, id: text, pos: pos}
 	name, isRef := strings.CutPrefix(text, "$")
 	if strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}") {
 		name = name[1 : len(name)-1]
@@ -167,5 +177,5 @@ func parseSecretText(text string, pos json5.Pos) Secret {
 		}
 		p.value, p.resolved = p.id, true
 	}
-	return Secret{p}
+	return newSecret(p)
 }

@@ -46,7 +46,7 @@ func (d *decoder) secretReference(n *json5.Node, path Path) (Secret, bool) {
 	if source != "env" {
 		id = d.resolvePath(id, "path", n.Pos.File)
 	}
-	return Secret{&secretPayload{source: SecretSource(source), id: id, pos: n.Pos}}, true
+	return newSecret(secretPayload{source: SecretSource(source), id: id, pos: n.Pos}), true
 }
 
 func (d *decoder) referencePart(n *json5.Node, key, expected string, path Path, valid func(string) bool) string {
@@ -70,10 +70,10 @@ func (d *decoder) referencePart(n *json5.Node, key, expected string, path Path, 
 // called before the configuration is shared between goroutines; it reads files
 // and blocks for as long.
 func (c *Config) ResolveSecrets(opts Options) error {
-	r := resolver{opts: opts, values: map[*secretPayload]string{}}
+	r := secretReader{opts: opts, values: map[*secretPayload]string{}}
 	c.eachSecret(func(path Path, s Secret) {
 		if !s.IsZero() && !s.IsResolved() && !c.isInactive(path) {
-			r.resolve(path, s.payload)
+			r.resolve(c.asWritten(path), s)
 		}
 	})
 	if len(r.problems) > 0 {
@@ -86,16 +86,18 @@ func (c *Config) ResolveSecrets(opts Options) error {
 	return nil
 }
 
-type resolver struct {
+// secretReader reads secrets before any of them is set.
+type secretReader struct {
 	opts     Options
 	values   map[*secretPayload]string
 	problems Problems
 }
 
-func (r *resolver) resolve(path Path, p *secretPayload) {
+func (r *secretReader) resolve(path Path, s Secret) {
+	p := s.content()
 	value, fault := r.read(p)
 	if fault == nil && value == "" {
-		fault = &textFault{message: fmt.Sprintf("the secret from %s is empty", Secret{p}.Origin())}
+		fault = &textFault{message: fmt.Sprintf("the secret from %s is empty", s.Origin())}
 	}
 	if fault != nil {
 		r.problems = append(r.problems, Problem{Pos: p.pos, Path: path.String(), Message: fault.message, Suggestion: fault.suggestion})
@@ -104,7 +106,7 @@ func (r *resolver) resolve(path Path, p *secretPayload) {
 	r.values[p] = value
 }
 
-func (r *resolver) read(p *secretPayload) (string, *textFault) {
+func (r *secretReader) read(p *secretPayload) (string, *textFault) {
 	switch p.source {
 	case SecretEnv:
 		value, ok := r.opts.env()(p.id)

@@ -2,6 +2,8 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -211,8 +213,8 @@ func (u StoreURL) String() string {
 	return parsed.Redacted()
 }
 
-// GoString hides the password from %#v.
-func (u StoreURL) GoString() string { return "config.StoreURL(" + u.String() + ")" }
+// Format prints the address with any password hidden, under every verb.
+func (u StoreURL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) }
 
 // LogValue hides the password from the log.
 func (u StoreURL) LogValue() slog.Value { return slog.StringValue(u.String()) }

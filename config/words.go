@@ -92,15 +92,19 @@ func distance(from, to string) int {
 	return last[len(b)]
 }
 
-// homeOf finds where else a key of this name belongs; "" if there is no such
-// place, or more than one.
+// homeOf finds where else a key of this name belongs: the shortest path, if all
+// places have the key from one declaration; else "".
 func homeOf(name string) string {
-	var homes []string
+	home, declaration, ambiguous := "", "", false
 	var walk func(k *Key, path Path)
 	walk = func(k *Key, path Path) {
 		for _, f := range k.Fields {
 			if f.Name == name && !f.Direct {
-				homes = append(homes, path.String())
+				ambiguous = ambiguous || declaration != "" && declaration != f.Struct
+				declaration = f.Struct
+				if at := path.String(); home == "" || strings.Count(at, ".") < strings.Count(home, ".") {
+					home = at
+				}
 			}
 			walk(f, path.Child(f.Name))
 		}
@@ -109,8 +113,8 @@ func homeOf(name string) string {
 		}
 	}
 	walk(Keys(), nil)
-	if len(homes) == 0 || len(homes) > 2 {
+	if ambiguous {
 		return ""
 	}
-	return strings.ReplaceAll(strings.Join(homes, " or "), `["<name>"]`, ".<name>")
+	return strings.ReplaceAll(home, `["<name>"]`, ".<name>")
 }
