@@ -148,7 +148,9 @@ func ParseSessionKey(s string) (SessionKey, error) {
 	}
 	k := SessionKey{Agent: parts[1]}
 	rest, thread := cutThread(parts[2:])
-	k.Thread = thread
+	if k.Thread = thread; thread == "" && len(rest) < len(parts)-2 {
+		return bad("the thread is empty")
+	}
 	if !k.fill(rest) {
 		return bad("its form is unknown")
 	}
