@@ -53,19 +53,35 @@ func (h *Hub) startPoll(ctx context.Context, r PollRequest) (context.Context, fu
 	if older := h.pollers[r.Account]; older != nil {
 		older.cancel(refuse(http.StatusConflict, CodeSuperseded, "another client polls the account %q", r.Account))
 	}
-	// A cursor beyond the last change is not of this hub: it acknowledges
-	// nothing, and what is redelivered is recognised by its ids.
-	queue := h.st.queues[r.Account]
-	if len(queue) > 0 && queue[0].Seq <= r.After && r.After <= h.st.seq {
-		// Not synced: a lost acknowledgement comes again with the next poll.
-		if err := h.accept(&record{Ack: &ack{Account: r.Account, Seq: r.After}}, false); err != nil {
-			return nil, nil, err
-		}
+	if err := h.acknowledge(r); err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	mine := &poller{cancel: cancel}
 	h.pollers[r.Account] = mine
 	return ctx, func() { h.endPoll(r.Account, mine) }, nil
+}
+
+// acknowledge drops what a poll says is stored. A cursor beyond the last change
+// is not of this hub: it acknowledges nothing, and what is redelivered is
+// recognised by its ids.
+func (h *Hub) acknowledge(r PollRequest) error {
+	queue := h.st.queues[r.Account]
+	if len(queue) == 0 || queue[0].Seq > r.After || r.After > h.st.seq {
+		return nil
+	}
+	// Not synced: a lost acknowledgement comes again with the next poll.
+	return h.accept(&record{Ack: &ack{Account: r.Account, Seq: r.After}}, false)
+}
+
+// Acknowledge does the first half of a poll: it drops the updates up to After.
+func (h *Hub) Acknowledge(r PollRequest) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errClosed()
+	}
+	return h.acknowledge(r)
 }
 
 func (h *Hub) endPoll(account string, mine *poller) {
@@ -100,7 +116,7 @@ func (h *Hub) Send(_ context.Context, r SendRequest) (sent Sent, err error) {
 		}
 		c.unarchive(conv, thread, r.Account)
 		m := Message{
-			ID: c.newMessageID(), Conversation: conv.ID, Thread: r.Thread, By: by, Persona: r.Persona, Text: r.Text,
+			ID: c.newMessageID(), Seq: c.seq, Conversation: conv.ID, Thread: r.Thread, By: by, Persona: r.Persona, Text: r.Text,
 			ReplyTo: r.ReplyTo, Files: r.Files, Buttons: r.Buttons, At: c.now, Key: r.Key,
 		}
 		c.putMessage(m)

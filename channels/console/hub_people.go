@@ -37,7 +37,7 @@ func (h *Hub) Post(_ context.Context, r Post) (posted Message, err error) {
 		}
 		c.unarchive(conv, thread, "")
 		posted = Message{
-			ID: c.newMessageID(), Conversation: conv.ID, Thread: r.Thread, By: r.By, Text: strings.ToValidUTF8(r.Text, "\uFFFD"),
+			ID: c.newMessageID(), Seq: c.seq, Conversation: conv.ID, Thread: r.Thread, By: r.By, Text: strings.ToValidUTF8(r.Text, "\uFFFD"),
 			Mentions: r.Mentions, ReplyTo: r.ReplyTo, Files: r.Files, At: c.now, Key: r.Key,
 		}
 		c.putMessage(posted)

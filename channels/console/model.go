@@ -103,7 +103,8 @@ type Reaction struct {
 
 // Message is one message, of a person or an account.
 type Message struct {
-	ID           string `json:"id"` // unique in the hub, never reused
+	ID           string `json:"id"`  // unique in the hub, never reused
+	Seq          uint64 `json:"seq"` // orders messages by posting
 	Conversation string `json:"conversation"`
 	Thread       string `json:"thread,omitempty"`
 	By           User   `json:"by"`

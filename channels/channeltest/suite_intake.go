@@ -1,0 +1,215 @@
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core"
+)
+
+func testDescribe(r *rig) {
+	c := r.adapter.Describe()
+	require.Positive(r, c.TextLimit)
+	require.Contains(r, []string{"utf16", "bytes", "runes", "graphemes"}, c.TextUnit)
+	require.Equal(r, c, r.adapter.Describe(), "constant")
+	require.Equal(r, r.server.Channel(), r.factory.Entry.Name)
+}
+
+// testIntakeInOrder posts into two conversations at once.
+func testIntakeInOrder(r *rig) {
+	r.start()
+	const each = 20
+	var inGroup, inDirect []string
+	for i := range each {
+		inGroup = append(inGroup, fmt.Sprintf("group %d", i))
+		r.say(group(), inGroup[i])
+		inDirect = append(inDirect, fmt.Sprintf("direct %d", i))
+		r.say(direct(), inDirect[i])
+	}
+	got := r.inbox.WaitMessages(r, 2*each)
+	require.Equal(r, inGroup, texts(where(got, r.server.Address(group()))))
+	require.Equal(r, inDirect, texts(where(got, r.server.Address(direct()))))
+}
+
+// testIntakeBeforeAcknowledged refuses updates for a while: they come again,
+// in order, none is lost, none overtakes.
+func testIntakeBeforeAcknowledged(r *rig) {
+	refusals := 3
+	r.inbox.Refuse(func(d Delivery) error {
+		if d.Message != nil && d.Message.Text == "two" && refusals > 0 {
+			refusals--
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	r.start()
+	for _, text := range []string{"one", "two", "three"} {
+		r.say(group(), text)
+	}
+	require.Equal(r, []string{"one", "two", "three"}, texts(r.inbox.WaitMessages(r, 3)))
+	refused := map[string]bool{}
+	for _, d := range r.inbox.Deliveries() {
+		if d.Failed {
+			refused[d.Message.ID] = true
+		}
+	}
+	require.Len(r, refused, 1, "a redelivery has the same id")
+}
+
+// testCursorResumes stops and starts the account: what was taken does not come
+// again, what was posted meanwhile comes.
+func testCursorResumes(r *rig) {
+	r.start()
+	r.say(group(), "before")
+	r.inbox.WaitMessages(r, 1)
+	r.restart()
+	r.say(group(), "between")
+	r.inbox.WaitMessages(r, 2)
+	r.stop()
+	r.say(group(), "while down")
+	r.restart()
+	r.say(group(), "after")
+	require.Equal(r, []string{"before", "between", "while down", "after"}, texts(r.inbox.WaitMessages(r, 4)))
+}
+
+// testSameUpdateFourTimes has the platform deliver one update again and again:
+// intake can tell that it is one.
+func testSameUpdateFourTimes(r *rig) {
+	r.start()
+	r.say(group(), "once")
+	r.inbox.WaitMessages(r, 1)
+	for n := 2; n <= 4; n++ {
+		require.NoError(r, r.server.Dup())
+		r.inbox.Wait(r, "a duplicate", func() bool { return len(r.inbox.Deliveries()) >= n })
+	}
+	r.say(group(), "end")
+	require.Equal(r, []string{"once", "end"}, texts(r.inbox.WaitMessages(r, 2)))
+	require.NoError(r, r.server.Reorder())
+	r.say(group(), "really")
+	require.Equal(r, []string{"once", "end", "really"}, texts(r.inbox.WaitMessages(r, 3)))
+}
+
+// testPollFailures lets the receiving side fail: Run returns with the class
+// that tells its supervisor what to do, and nothing is lost.
+func testPollFailures(r *rig) {
+	for status, want := range map[int]core.SendClass{
+		http.StatusInternalServerError: core.SendRetryable,
+		http.StatusBadGateway:          core.SendRetryable,
+		http.StatusUnauthorized:        core.SendAuth,
+		http.StatusConflict:            core.SendConflict,
+	} {
+		require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultFail, Status: status}))
+		r.requireClass(want, r.adapter.Run(r.Context(), r.inbox), "status %d", status)
+	}
+	require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultOKLost, Times: 2}))
+	require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultRetryAfter, After: time.Millisecond}))
+	r.say(group(), "still there")
+	r.start()
+	require.Equal(r, []string{"still there"}, texts(r.inbox.WaitMessages(r, 1)))
+}
+
+// testStopAndStartAgain ends Run by its context, twice over.
+func testStopAndStartAgain(r *rig) {
+	for range 3 {
+		ctx, cancel := context.WithCancel(r.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.adapter.Run(ctx, r.inbox) }()
+		cancel()
+		select {
+		case err := <-ended:
+			require.NoError(r, err, "ended by its context")
+		case <-time.After(guard):
+			require.FailNow(r, "Run does not end with its context")
+		}
+	}
+	r.start()
+	r.say(group(), "works")
+	r.inbox.WaitMessages(r, 1)
+	r.stop()
+	r.stop()
+}
+
+// testOwnMessages: what the account writes is not input.
+func testOwnMessages(r *rig) {
+	r.start()
+	to := r.meet(group())
+	r.mustSend(to, "a notice")
+	r.mustSend(to, "another")
+	r.say(group(), "end")
+	require.Equal(r, []string{"hello", "end"}, texts(r.inbox.WaitMessages(r, 2)))
+}
+
+// testNormalised checks what an adapter makes of a message.
+func testNormalised(r *rig) {
+	r.start()
+	to := r.meet(group())
+	id := r.mustSend(to, "question?")
+	plain := r.say(group(), "no mention")
+	_, err := r.server.Post(r.Context(), Post{By: alice(), At: group(), Text: "@bot do it"})
+	require.NoError(r, err)
+	_, err = r.server.Post(r.Context(), Post{By: User{Name: "helper", Bot: true}, At: group(), Text: "beep"})
+	require.NoError(r, err)
+	_, err = r.server.Post(r.Context(), Post{By: alice(), At: group(), Text: "answer", ReplyTo: &Ref{Place: group(), ID: id}})
+	require.NoError(r, err)
+	r.say(direct(), "psst")
+	got := r.inbox.WaitMessages(r, 6)
+
+	for _, m := range got {
+		require.Equal(r, core.EventMessage, m.Event)
+		require.NotEmpty(r, m.ID)
+		require.Empty(r, m.Revision)
+		require.NotZero(r, m.Cursor)
+	}
+	quiet, mention, bot, reply, private := got[1], got[2], got[3], got[4], got[5]
+	require.Equal(r, plain.ID, quiet.ID)
+	require.True(r, quiet.Address.Same(to))
+	require.Equal(r, core.Group, quiet.Kind)
+	require.Equal(r, r.server.UserID("alice"), quiet.Author.ID)
+	require.False(r, quiet.Mentioned)
+	require.False(r, quiet.Author.Bot)
+	require.True(r, mention.Mentioned)
+	require.True(r, bot.Author.Bot)
+	require.False(r, bot.Author.Self)
+	require.True(r, reply.Mentioned, "a reply to the bot addresses it")
+	require.NotNil(r, reply.Quote)
+	require.Equal(r, id, reply.Quote.ID)
+	require.Equal(r, "question?", reply.Quote.Text)
+	require.True(r, reply.Quote.Author.Self)
+	require.Equal(r, core.Direct, private.Kind)
+	require.True(r, private.Address.Same(r.server.Address(direct())))
+}
+
+// testEventsOfMessages: two edits are two events about one message.
+func testEventsOfMessages(r *rig) {
+	r.start()
+	ref := r.say(group(), "helo")
+	require.NoError(r, r.server.Edit(r.Context(), alice(), ref, "hello"))
+	require.NoError(r, r.server.Edit(r.Context(), alice(), ref, "hello!"))
+	if err := r.server.React(r.Context(), alice(), ref, "👍"); !errors.Is(err, ErrUnsupported) {
+		require.NoError(r, err)
+	}
+	if err := r.server.Delete(r.Context(), alice(), ref); !errors.Is(err, ErrUnsupported) {
+		require.NoError(r, err)
+	}
+	r.say(group(), "end")
+	r.inbox.Wait(r, "the end", func() bool {
+		got := r.inbox.Messages()
+		return len(got) > 0 && got[len(got)-1].Text == "end"
+	})
+	var edits []string
+	for _, m := range r.inbox.Messages() {
+		if m.Text == "end" {
+			continue
+		}
+		require.Equal(r, ref.ID, m.ID)
+		if m.Event == core.EventEdit {
+			edits = append(edits, m.Text)
+		}
+	}
+	require.Equal(r, []string{"hello", "hello!"}, edits)
+}
