@@ -1,0 +1,296 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tool is a tool as the policy sees it.
+type Tool struct {
+	// Name is the name under which models call it.
+	Name string
+	// Aliases are further names that rules may use for it, such as the plain
+	// name of a tool that a clash made "plugin.tool".
+	Aliases []string
+	// Plugin is set for tools that a plugin or an MCP server provides; the
+	// group "group:plugins" holds them.
+	Plugin bool
+}
+
+// Rules narrows a set of tools. Entries are names, patterns in which * stands
+// for any characters, or groups (see GroupNames); case does not count.
+type Rules struct {
+	// Allow keeps only what it names; nil keeps everything, an empty list
+	// nothing.
+	Allow []string
+	// Deny takes away what it names, and beats Allow.
+	Deny []string
+}
+
+// Stage is a step of the tool policy, in their order.
+type Stage uint8
+
+// The stages.
+const (
+	StageProfile       Stage = iota // profile and alsoAllow
+	StageProvider                   // tools.byProvider
+	StageGlobal                     // tools.allow, tools.deny
+	StageAgent                      // the agent's allow and deny
+	StageAgentProvider              // the agent's byProvider
+	StagePlace                      // tools of the group or topic
+	StageSender                     // toolsBySender
+	StageSandbox                    // what the sandbox leaves
+	StageSubagent                   // what sub-agents lose
+)
+
+var stages = [...]string{
+	StageProfile: "profile", StageProvider: "provider", StageGlobal: "global", StageAgent: "agent",
+	StageAgentProvider: "agent provider", StagePlace: "group", StageSender: "sender", StageSandbox: "sandbox",
+	StageSubagent: "sub-agent",
+}
+
+// String returns the name that explanations use.
+func (s Stage) String() string {
+	if int(s) < len(stages) {
+		return stages[s]
+	}
+	return "unknown"
+}
+
+// ToolPolicy is everything that decides which tools a run has. The zero value
+// keeps all of them.
+type ToolPolicy struct {
+	// Profile is the base set: the agent's own profile, else the global one.
+	Profile Profile
+	// AlsoAllow joins the profile: alsoAllow of the scope that set it, and
+	// what was granted to the agent (child agents, delegate, load_skill,
+	// knowledge_search, capabilities of skills, tools of configured plugins).
+	AlsoAllow []string
+
+	Provider, Global, Agent, AgentProvider Rules
+	// Place holds the rules of the group and of the topic in it, Sender the
+	// author's rules there; every one of them narrows.
+	Place, Sender []Rules
+	Sandbox       Rules
+	// Subagent is set for the run of a sub-agent.
+	Subagent *SubagentPolicy
+}
+
+// SubagentPolicy is the last stage, for sub-agents of every depth.
+type SubagentPolicy struct {
+	// Leaf is set for a child that may have no children of its own.
+	Leaf bool
+	// Rules are tools.subagents.tools: they narrow, they bring nothing back.
+	Rules Rules
+	// Ceiling is the most the child may have by its requester's sender policy
+	// (SenderCeiling at the spawn); nil for no ceiling. Leave it nil where a
+	// message from outside wakes a bound child: then that person's own rules
+	// stand in ToolPolicy.Sender.
+	Ceiling []string
+}
+
+// Toolset is the answer of ToolPolicy.Apply.
+type Toolset struct {
+	// Allowed are the names of the tools that are left, in the order given.
+	Allowed []string
+	// Removed says for each other tool what removed it, in the order given.
+	Removed []Removal
+}
+
+// Removal says why a tool is missing.
+type Removal struct {
+	Tool  string
+	Stage Stage
+	// Rule is the entry that removed it, or what it would have had to be in.
+	Rule string
+}
+
+// String returns the removal in one line, such as
+// `exec: removed by agent (deny exec*)`.
+func (r Removal) String() string {
+	return fmt.Sprintf("%s: removed by %s (%s)", r.Tool, r.Stage, r.Rule)
+}
+
+// Has reports whether the tool is left.
+func (t Toolset) Has(name string) bool { return slices.Contains(t.Allowed, name) }
+
+// Explain returns what removed a tool; ok is false if nothing did.
+func (t Toolset) Explain(name string) (r Removal, ok bool) {
+	i := slices.IndexFunc(t.Removed, func(r Removal) bool { return r.Tool == name })
+	if i < 0 {
+		return Removal{}, false
+	}
+	return t.Removed[i], true
+}
+
+// Apply takes tools through the stages. The turn calls it before each model
+// request, and /tools prints the result.
+func (p ToolPolicy) Apply(tools []Tool) Toolset {
+	var out Toolset
+	for _, tool := range tools {
+		if stage, rule, removed := p.remove(tool); removed {
+			out.Removed = append(out.Removed, Removal{tool.Name, stage, rule})
+		} else {
+			out.Allowed = append(out.Allowed, tool.Name)
+		}
+	}
+	return out
+}
+
+// remove returns the first stage that takes the tool away.
+func (p ToolPolicy) remove(t Tool) (stage Stage, rule string, removed bool) {
+	if rule, removed := p.Profile.removes(t, p.AlsoAllow); removed {
+		return StageProfile, rule, true
+	}
+	for _, s := range []struct {
+		stage Stage
+		rules []Rules
+	}{
+		{StageProvider, []Rules{p.Provider}},
+		{StageGlobal, []Rules{p.Global}},
+		{StageAgent, []Rules{p.Agent}},
+		{StageAgentProvider, []Rules{p.AgentProvider}},
+		{StagePlace, p.Place},
+		{StageSender, p.Sender},
+		{StageSandbox, []Rules{p.Sandbox}},
+	} {
+		for _, r := range s.rules {
+			if rule, removed := r.removes(t); removed {
+				return s.stage, rule, true
+			}
+		}
+	}
+	if p.Subagent != nil {
+		if rule, removed := p.Subagent.removes(t); removed {
+			return StageSubagent, rule, true
+		}
+	}
+	return 0, "", false
+}
+
+// removes reports whether the rules take a tool away, and by which entry.
+func (r Rules) removes(t Tool) (rule string, removed bool) {
+	if entry, ok := find(r.Deny, t); ok {
+		return "deny " + entry, true
+	}
+	if r.Allow == nil {
+		return "", false
+	}
+	if _, ok := find(r.Allow, t); ok {
+		return "", false
+	}
+	return "not in allow", true
+}
+
+func (p *SubagentPolicy) removes(t Tool) (rule string, removed bool) {
+	if _, ok := find(LostBySubagents(), t); ok {
+		return "never for sub-agents", true
+	}
+	if p.Leaf {
+		if _, ok := find(LostByLeaves(), t); ok {
+			return "not for a sub-agent without children", true
+		}
+	}
+	if rule, removed := p.Rules.removes(t); removed {
+		return rule, true
+	}
+	if p.Ceiling != nil && !slices.Contains(p.Ceiling, t.Name) {
+		return "above the requester's own tools", true
+	}
+	return "", false
+}
+
+// LostBySubagents returns the tools that no sub-agent has, whatever a
+// configuration says.
+func LostBySubagents() []string {
+	return []string{"gateway", "agents_list", "session_status", "cron", "message", "sessions_send"}
+}
+
+// LostByLeaves returns the tools that sub-agents without children of their own
+// lose besides.
+func LostByLeaves() []string {
+	return []string{"subagents", "sessions_list", "sessions_history", "sessions_spawn"}
+}
+
+// SenderCeiling returns the ceiling to store with a spawn: the tools that the
+// author's rules leave, within the requester's own ceiling, sorted. It is nil
+// where neither narrows anything.
+func SenderCeiling(tools []Tool, inherited []string, sender []Rules) []string {
+	narrows := slices.ContainsFunc(sender, func(r Rules) bool { return r.Allow != nil || len(r.Deny) > 0 })
+	if inherited == nil && !narrows {
+		return nil
+	}
+	left := []string{}
+	for _, t := range tools {
+		removed := slices.ContainsFunc(sender, func(r Rules) bool { _, removed := r.removes(t); return removed })
+		if !removed && (inherited == nil || slices.Contains(inherited, t.Name)) {
+			left = append(left, t.Name)
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
+}
+
+// SenderRules picks a person's rules out of the toolsBySender maps of the
+// places around a message: of each map the entry "channel:id", else the bare
+// id, else "*". All of them narrow, so their order does not count.
+func SenderRules(maps []map[string]Rules, channel, id string) []Rules {
+	keys := []string{channel + ":" + id, id, "*"}
+	if id == "" {
+		keys = keys[2:]
+	}
+	var found []Rules
+	for _, m := range maps {
+		for _, k := range keys {
+			if r, ok := m[k]; ok {
+				found = append(found, r)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// find returns the first entry of a list that names the tool.
+func find(list []string, t Tool) (entry string, ok bool) {
+	for _, entry := range list {
+		if names(entry, t) {
+			return entry, true
+		}
+	}
+	return "", false
+}
+
+// names reports whether an entry of a list names the tool.
+func names(entry string, t Tool) bool {
+	entry = strings.ToLower(entry)
+	if group, ok := strings.CutPrefix(entry, groupPrefix); ok {
+		return inGroup(group, t)
+	}
+	return matches(entry, strings.ToLower(t.Name)) ||
+		slices.ContainsFunc(t.Aliases, func(alias string) bool { return matches(entry, strings.ToLower(alias)) })
+}
+
+// matches reports whether name fits pattern, in which * stands for any
+// characters.
+func matches(pattern, name string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, head)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(rest, "*")
+	last := len(parts) - 1
+	for _, part := range parts[:last] {
+		_, after, ok := strings.Cut(name, part)
+		if !ok {
+			return false
+		}
+		name = after
+	}
+	return strings.HasSuffix(name, parts[last])
+}
