@@ -109,6 +109,7 @@ func TestDecide(t *testing.T) {
 		{"group role", group(listed(one("team", Place{Roles: []string{"staff"}})), func(r *Request) { r.Roles = []string{"x", "staff"} }), `allow: role-listed (groups["team"].roles)`},
 		{"group role missing", group(listed(one("team", Place{Roles: []string{"staff"}}))), `deny: sender-not-listed (groups["team"].roles)`},
 		{"group roles replace the wider people", group(Settings{GroupAllowFrom: []string{"alice"}, Groups: one("team", Place{Roles: []string{"staff"}})}), `deny: sender-not-listed (groups["team"].roles)`},
+		{"an exact entry replaces *", group(listed(map[string]Group{"*": {Place: Place{Enabled: ptr(false)}}, "team": {}})), `allow: group-listed (groups["team"])`},
 		{"an exact entry beats *", group(listed(map[string]Group{"*": {}, "team": {Place: Place{Enabled: ptr(false)}}})), `deny: place-disabled (groups["team"].enabled)`},
 
 		{"topic: nearest wins", group(listed(map[string]Group{"team": {Place: Place{Enabled: ptr(false)}, Topics: map[string]Place{"7": {Enabled: ptr(true)}}}}), thread("7")), `allow: group-listed (groups["team"].topics["7"])`},
