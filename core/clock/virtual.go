@@ -72,6 +72,30 @@ func (v *Virtual) AdvanceTo(t time.Time) {
 	}
 }
 
+// WakeCancelled wakes every sleeper whose context has ended but which has not
+// run since, counts each as work again, and returns how many there were. Such
+// a sleeper would run soon by itself, but until then nothing counts it: so
+// whoever found the work at zero calls WakeCancelled before AdvanceTo, and if
+// it returns more than 0 the world was not quiet after all.
+func (v *Virtual) WakeCancelled() int {
+	v.mu.Lock()
+	var woken []*virtualTimer
+	for _, vt := range v.queue {
+		if vt.ctx != nil && vt.ctx.Err() != nil {
+			woken = append(woken, vt)
+		}
+	}
+	for _, vt := range woken {
+		heap.Remove(&v.queue, vt.index)
+	}
+	v.work.Add(len(woken))
+	v.mu.Unlock()
+	for _, vt := range woken {
+		vt.fire(vt)
+	}
+	return len(woken)
+}
+
 // virtualTimer is one waiter. fire is called without the lock and with one
 // unit of work held, which it must give back.
 type virtualTimer struct {
@@ -80,6 +104,7 @@ type virtualTimer struct {
 	seq   uint64
 	index int // in the heap, -1 when not in it
 	fire  func(*virtualTimer)
+	ctx   context.Context // of Sleep
 	ch    chan time.Time
 	quit  chan struct{} // of NewTimer: ends the goroutine that offers the tick
 }
@@ -143,12 +168,12 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	woken := make(chan struct{})
-	vt := &virtualTimer{v: v, index: -1, fire: func(*virtualTimer) { close(woken) }}
+	vt := &virtualTimer{v: v, index: -1, ctx: ctx, fire: func(*virtualTimer) { close(woken) }}
 	v.schedule(vt, d)
 	v.work.Add(-1)
 	select {
-	case <-woken: // AdvanceTo has counted this goroutine again
-		return nil
+	case <-woken: // AdvanceTo or WakeCancelled has counted this goroutine again
+		return context.Cause(ctx)
 	case <-ctx.Done():
 		if v.remove(vt) {
 			v.work.Add(1)
@@ -163,7 +188,10 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 // cause once the clock has moved by d.
 func (v *Virtual) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
-	t := v.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
+	t := v.AfterFunc(d, func() {
+		cancel(context.DeadlineExceeded)
+		v.WakeCancelled() // before this function stops counting as work
+	})
 	return inner, func() {
 		t.Stop()
 		cancel(context.Canceled)

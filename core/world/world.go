@@ -115,6 +115,9 @@ type transport struct {
 // after the cut counts there, but its answer is lost here, as with a crash.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.w.Err(); err != nil {
+		if r.Body != nil { // a transport closes it in any case
+			_ = r.Body.Close()
+		}
 		return nil, err
 	}
 	resp, err := t.base.RoundTrip(r)
