@@ -123,7 +123,7 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	switch head.Kind {
 	case store.InboxTask:
 		turn.Run = head.Run
-	case store.InboxCompletion, store.InboxWake:
+	default: // a completion, or a message that a run waited for
 		turn.Run, turn.Chain = head.ForRun, head.Chain
 	}
 	if l.Turn, err = tx.InsertTurn(turn); err != nil {

@@ -196,4 +196,3 @@ func (s tableSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 	}
 	return len(due), nil
 }
-

@@ -34,7 +34,7 @@ func optional[T any](v T, err error) (T, bool, error) {
 // BindingAt returns the live binding of a place; ok is false if it has none.
 func (tx *Tx) BindingAt(p core.Place) (b core.Binding, ok bool, err error) {
 	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND thread = $2 AND account = $3
-		AND channel = $4 AND status <> 'ended'`, p.Conversation, p.Thread, p.Account, p.Channel))
+		AND channel = $4 AND status <> 'ended' AND conversation <> ''`, p.Conversation, p.Thread, p.Account, p.Channel))
 }
 
 // BindingByID returns a binding; ok is false if there is none.
@@ -73,10 +73,56 @@ func (tx *Tx) LiveBindings(after string, limit int) ([]core.Binding, error) {
 	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id > $1 AND status <> 'ended' ORDER BY id LIMIT $2`, after, limit)
 }
 
-// BindingsIn returns the live bindings of a conversation, its threads' too.
-func (tx *Tx) BindingsIn(channel, account, conversation string) ([]core.Binding, error) {
+// BindingsUnder returns the live bindings in a conversation: its own, those of
+// its threads, and those whose address has it as the parent.
+func (tx *Tx) BindingsUnder(channel, account, conversation string) ([]core.Binding, error) {
 	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND account = $2 AND channel = $3
-		AND status <> 'ended' ORDER BY id`, conversation, account, channel)
+		AND status <> 'ended' AND conversation <> ''
+		UNION SELECT `+bindingColumns+` FROM binding WHERE parent = $1 AND parent <> '' AND account = $2 AND channel = $3 AND status <> 'ended'
+		ORDER BY 1`, conversation, account, channel)
+}
+
+// BindingsOfAccount returns live bindings of an account.
+func (tx *Tx) BindingsOfAccount(channel, account string, limit int) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE channel = $1 AND account = $2 AND status <> 'ended'
+		ORDER BY id LIMIT $3`, channel, account, limit)
+}
+
+// LastEnded returns the binding at a place that ended last; ok is false if
+// none did.
+func (tx *Tx) LastEnded(p core.Place) (b core.Binding, ok bool, err error) {
+	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND thread = $2 AND account = $3
+		AND channel = $4 AND status = 'ended' ORDER BY ended_at DESC, id DESC LIMIT 1`, p.Conversation, p.Thread, p.Account, p.Channel))
+}
+
+// DeleteBinding removes an ended binding.
+func (tx *Tx) DeleteBinding(id string) error {
+	_, err := tx.exec(`DELETE FROM binding WHERE id = $1 AND status = 'ended'`, id)
+	return err
+}
+
+// SessionLive tells whether a session exists and is not archived, and its key.
+func (tx *Tx) SessionLive(id int64) (live bool, key string, err error) {
+	var archived int64
+	err = tx.one(`SELECT key, archived_at FROM session WHERE id = $1`, []any{id}, &key, &archived)
+	if errors.Is(err, ErrNotFound) {
+		return false, "", nil
+	}
+	return err == nil && archived == 0, key, err
+}
+
+// SessionBusy tells whether a session has a turn in progress, queued input or
+// a run that waits; if not, since when it has had none, 0 if it never worked.
+func (tx *Tx) SessionBusy(id int64) (busy bool, idleSince core.Millis, err error) {
+	var n int
+	err = tx.one(`SELECT (SELECT COUNT(*) FROM turn WHERE session_id = $1 AND state = 'running')
+		+ (SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued')
+		+ (SELECT COUNT(*) FROM wait WHERE session_id = $1)`, []any{id}, &n)
+	if err != nil || n > 0 {
+		return n > 0, 0, err
+	}
+	err = tx.one(`SELECT COALESCE(MAX(ended_at), 0) FROM turn WHERE session_id = $1`, []any{id}, &idleSince)
+	return false, idleSince, err
 }
 
 // ListBindings lists bindings, newest first.

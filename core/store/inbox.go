@@ -25,7 +25,7 @@ type InboxState string
 // The states of an inbox row.
 const (
 	InboxQueued InboxState = "queued"
-	InboxHeld   InboxState = "held"  // a completion that a wait still holds back
+	InboxHeld   InboxState = "held" // a completion that a wait still holds back
 )
 
 // Lane names a pool of turn slots.

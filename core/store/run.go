@@ -202,3 +202,60 @@ func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
 	}
 	return out, nil
 }
+
+// SetRunResult keeps what a run said before it waits.
+func (tx *Tx) SetRunResult(id, result string) error {
+	_, err := tx.exec(`UPDATE run SET result = $2 WHERE id = $1 AND status IN `+liveStatuses, id, result)
+	return err
+}
+
+// LiveTaskName returns the live run of a requester with that task name, or
+// ErrNotFound.
+func (tx *Tx) LiveTaskName(requester int64, name string) (core.Run, error) {
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND task_name = $2 AND status IN `+liveStatuses+` LIMIT 1`,
+		requester, name)
+}
+
+// TranscriptSize returns the bytes of a session's rows from ContextFrom up to
+// row, for the limit of forks.
+func (tx *Tx) TranscriptSize(s Session, row int64) (n int64, err error) {
+	err = tx.one(`SELECT COALESCE(SUM(LENGTH(body)), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4`,
+		[]any{s.ID, s.Generation, s.ContextFrom, row}, &n)
+	return n, err
+}
+
+// RowBeforeStep returns the id of the last row of the session before a step of
+// a turn, 0 if there is none.
+func (tx *Tx) RowBeforeStep(s Session, turn int64, seq int) (id int64, err error) {
+	err = tx.one(`SELECT COALESCE(MAX(id), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND (turn_id < $3 OR turn_id = $3 AND seq < $4)`,
+		[]any{s.ID, s.Generation, turn, seq}, &id)
+	return id, err
+}
+
+// SetRunSpec replaces the resolved spec of a run that has not started.
+func (tx *Tx) SetRunSpec(id string, spec core.SpawnSpec) error {
+	b, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE run SET spec = $2 WHERE id = $1 AND started_at = 0`, id, string(b))
+	return err
+}
+
+// RunMoves reports whether something will move a live run: a turn in progress,
+// input, a wait, or an open reservation.
+func (tx *Tx) RunMoves(id string, session int64) (bool, error) {
+	var n int
+	err := tx.one(`SELECT (SELECT COUNT(*) FROM turn WHERE run_id = $1 AND state = 'running')
+		+ (SELECT COUNT(*) FROM inbox WHERE session_id = $2 AND (run_id = $1 AND kind = 'task' OR for_run = $1))
+		+ (SELECT COUNT(*) FROM wait WHERE run_id = $1)
+		+ (SELECT COUNT(*) FROM intent WHERE ref = $1 AND state = 'open')`, []any{id, session}, &n)
+	return n > 0, err
+}
+
+// AnswerSeq returns the step number of the model answer that a call at seq
+// belongs to.
+func (tx *Tx) AnswerSeq(turn int64, seq int) (n int, err error) {
+	err = tx.one(`SELECT COALESCE(MAX(seq), 0) FROM transcript WHERE turn_id = $1 AND kind = 'assistant' AND seq < $2`, []any{turn, seq}, &n)
+	return n, err
+}

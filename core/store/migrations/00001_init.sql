@@ -105,6 +105,7 @@ CREATE TABLE turn (
   detail      TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX turn_running ON turn (session_id) WHERE state = 'running';
+CREATE INDEX turn_session ON turn (session_id, id);
 CREATE INDEX turn_run ON turn (run_id) WHERE run_id <> '';
 
 CREATE TABLE step (
@@ -232,7 +233,9 @@ CREATE TABLE binding (
   data           TEXT NOT NULL DEFAULT '',
   run_id         TEXT NOT NULL DEFAULT ''
 );
-CREATE UNIQUE INDEX binding_place ON binding (conversation, thread, account, channel) WHERE status <> 'ended';
+CREATE UNIQUE INDEX binding_place ON binding (conversation, thread, account, channel) WHERE status <> 'ended' AND conversation <> '';
+CREATE INDEX binding_was ON binding (conversation, thread, account, channel, ended_at) WHERE status = 'ended';
+CREATE INDEX binding_parent ON binding (parent, account, channel) WHERE status <> 'ended' AND parent <> '';
 CREATE INDEX binding_session ON binding (session_id) WHERE status <> 'ended';
 CREATE INDEX binding_due ON binding (due_at) WHERE status IN ('active', 'suspended') AND due_at > 0;
 CREATE INDEX binding_owner ON binding (owner) WHERE status <> 'ended';

@@ -1,0 +1,18 @@
+// Package agent runs turns: it builds the prompt from the transcript, calls
+// the model, runs the tools it asks for, and ends the turn in one transaction.
+//
+// The journal of a turn is its transcript rows. Each finished step (a model
+// answer with calls, a tool result, input that joined at a boundary) is a row
+// under (turn, step number), committed before anything that follows from it.
+// After a crash the turn goes on from its last row: nothing finished is done
+// twice. A tool call that was started and neither repeats harmlessly nor keeps
+// its effect in the store is answered "interrupted, effect unknown".
+//
+//	rows ─▶ items ─▶ Repair ─▶ model ──calls──▶ tools ─▶ rows ─▶ (steer) ─▶ …
+//	                             │ no calls
+//	                             ▼
+//	                       end of turn: one transaction
+//
+// What the end of a turn means for runs, waits and completions is decided by
+// Ender, which core/subagent implements.
+package agent

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// load reads what the turn needs: its run, its definition, the prompt. It
+// returns an outcome where the turn must end without a model call.
+func (t *turn) load(ctx context.Context) (*Outcome, error) {
+	def, known := t.r.opts.Catalogue.Agent(t.l.Session.Agent)
+	t.def = def
+	cached, hit := t.r.cache.take(t.l)
+	err := t.r.opts.DB.Read(ctx, func(tx *store.Tx) error {
+		if err := t.readRun(tx); err != nil {
+			return err
+		}
+		if hit {
+			t.items = cached
+		} else if err := t.readHistory(tx); err != nil {
+			return err
+		}
+		about, err := t.r.opts.Ender.Prompt(tx, t.l)
+		t.system = systemPrompt(def, t.l, about, t.r.opts.World.Clock.Now())
+		return err
+	})
+	if err != nil {
+		return nil, errStore{err}
+	}
+	if err := t.appendRows(t.l.Input); err != nil {
+		return nil, err
+	}
+	if t.run != nil || t.l.Resumed {
+		if early, err := t.begin(ctx); early != nil || err != nil {
+			return early, err
+		}
+	}
+	if !known {
+		return &Outcome{
+			State: store.TurnFailed, Status: core.RunError,
+			Detail: fmt.Sprintf("the agent %q is not configured any more", t.l.Session.Agent),
+		}, nil
+	}
+	t.tools = t.r.opts.Catalogue.Tools(ctx, Scope{Agent: def.ID, Session: t.l.Session, Turn: t.l.Turn, Run: t.run})
+	return nil, nil
+}
+
+func (t *turn) begin(ctx context.Context) (early *Outcome, err error) {
+	err = t.step(ctx, func(tx *store.Tx) error {
+		if early, err = t.r.opts.Ender.Begin(tx, t.l); err != nil {
+			return err
+		}
+		return t.readRun(tx) // it may have started just now
+	})
+	return early, err
+}
+
+func (t *turn) readRun(tx *store.Tx) error {
+	if t.l.Turn.Run == "" {
+		return nil
+	}
+	run, err := tx.RunByID(t.l.Turn.Run)
+	if err != nil {
+		return err
+	}
+	t.run = &run
+	return nil
+}
+
+// readHistory reads the transcript up to this turn, and this turn's own rows
+// if an earlier claim wrote them.
+func (t *turn) readHistory(tx *store.Tx) error {
+	s := t.l.Session
+	rows, err := tx.Transcript(s)
+	if err != nil {
+		return err
+	}
+	if !t.l.Resumed { // the rows this claim wrote are in l.Input already
+		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Turn == t.l.Turn.ID })
+	}
+	return t.appendRows(inStepOrder(rows))
+}
+
+// inStepOrder sorts the rows of each turn by step: parallel calls may have
+// ended in another order than they were made.
+func inStepOrder(rows []store.Row) []store.Row {
+	for i := 0; i < len(rows); {
+		j := i
+		for j < len(rows) && rows[j].Turn == rows[i].Turn {
+			j++
+		}
+		slices.SortStableFunc(rows[i:j], func(a, b store.Row) int { return a.Seq - b.Seq })
+		i = j
+	}
+	return rows
+}
+
+// appendRows decodes rows to items, and notes the completions that this turn
+// has consumed.
+func (t *turn) appendRows(rows []store.Row) error {
+	for _, r := range rows {
+		item, err := model.DecodeItem(r.Body)
+		if err != nil {
+			return fmt.Errorf("transcript row %d: %w", r.ID, err)
+		}
+		if r.Turn == t.l.Turn.ID {
+			t.seq = max(t.seq, r.Seq)
+			if item.Kind == model.Assistant {
+				t.answerSeq = r.Seq
+			}
+			t.noteOwn(item)
+		}
+		t.items = append(t.items, item)
+	}
+	return nil
+}
+
+// noteOwn keeps count of what this turn did, also in an earlier claim.
+func (t *turn) noteOwn(item model.Item) {
+	switch item.Kind {
+	case model.Event:
+		if item.Completion != nil {
+			t.out.Events = append(t.out.Events, *item.Completion)
+		}
+	case model.Assistant:
+		t.out.Yield = nil
+		t.noteText(item.Text)
+	case model.ToolOutput:
+		t.calls++
+		if item.Ends != nil {
+			t.out.Yield = item.Ends
+		}
+		if item.Failed {
+			t.failed++
+		}
+	}
+}
+
+// noteText keeps the latest visible text of the turn.
+func (t *turn) noteText(text string) {
+	if s := visible(text); s != "" {
+		t.out.Text = s
+	}
+}
+
+// historyCache keeps the decoded transcripts of sessions whose last turn ran
+// here. An entry is used only by the very next claim of its session: any other
+// claim, stop or reset in between has moved the fence.
+type historyCache struct {
+	mu    sync.Mutex
+	max   int
+	order *list.List // of *cached, most recently used first
+	byID  map[int64]*list.Element
+}
+
+type cached struct {
+	session, generation, from, fence int64
+	items                            []model.Item
+}
+
+// maxCachedBytes bounds one entry, maxCachedItems too; longer histories are
+// read anew.
+const (
+	maxCachedBytes = 256 << 10
+	maxCachedItems = 2000
+)
+
+func newHistoryCache(entries int) *historyCache {
+	return &historyCache{max: entries, order: list.New(), byID: make(map[int64]*list.Element)}
+}
+
+// take returns and removes the history of the lease's session.
+func (c *historyCache) take(l *kernel.Lease) ([]model.Item, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byID[l.Session.ID]
+	if e == nil {
+		return nil, false
+	}
+	h := e.Value.(*cached)
+	c.order.Remove(e)
+	delete(c.byID, l.Session.ID)
+	ok := !l.Resumed && h.generation == l.Turn.Generation && h.from == l.Session.ContextFrom && h.fence == l.Turn.Fence-1
+	return h.items, ok
+}
+
+func (c *historyCache) put(s store.Session, turn store.Turn, items []model.Item, last *model.Item) {
+	if last != nil {
+		items = append(items, *last)
+	}
+	size := 0
+	for i := range items {
+		size += len(items[i].Text) + len(items[i].Think) + 64
+	}
+	if size > maxCachedBytes || len(items) > maxCachedItems {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &cached{session: s.ID, generation: turn.Generation, from: s.ContextFrom, fence: turn.Fence, items: slices.Clip(items)}
+	c.byID[s.ID] = c.order.PushFront(h)
+	if c.order.Len() > c.max {
+		old := c.order.Back()
+		c.order.Remove(old)
+		delete(c.byID, old.Value.(*cached).session)
+	}
+}
+
+func (c *historyCache) drop(session int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byID[session]; e != nil {
+		c.order.Remove(e)
+		delete(c.byID, session)
+	}
+}

@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// defaultMaxSteps is agents.*.maxSteps when unset.
+const defaultMaxSteps = 50
+
+// loop runs the turn from where it stands until its end is written.
+func (t *turn) loop(ctx context.Context) error {
+	limit := t.def.MaxSteps
+	if limit <= 0 {
+		limit = defaultMaxSteps
+	}
+	if pending := t.pendingCalls(); len(pending) > 0 {
+		if done, err := t.runCalls(ctx, pending); done || err != nil {
+			return err
+		}
+	} else if t.out.Yield != nil {
+		return t.yield(ctx)
+	}
+	for n := 0; ; n++ {
+		if n >= limit {
+			return t.stopLooping(ctx, limit)
+		}
+		answer, usage, err := t.call(ctx)
+		if err != nil {
+			return err
+		}
+		if err := t.r.opts.World.Crash(world.ModelAfterCall); err != nil {
+			return err
+		}
+		t.usage.In += usage.In
+		t.usage.Out += usage.Out
+		if len(answer.Calls) == 0 {
+			t.finalAnswer(answer.Text)
+			return t.end(ctx, &answer)
+		}
+		if done, err := t.runStep(ctx, answer); done || err != nil {
+			return err
+		}
+	}
+}
+
+// finalAnswer notes the answer that ends the turn. An empty one leaves the
+// latest visible text of a run's turn as its result; in a chat that text has
+// been posted already.
+func (t *turn) finalAnswer(text string) {
+	t.out.State, t.out.Status = store.TurnDone, core.RunOK
+	switch {
+	case IsSilence(text):
+		t.out.Text, t.out.Silence = "", silenceOf(text)
+	case t.run == nil:
+		t.out.Spoke = t.out.Text != ""
+		t.out.Text = visible(text)
+	default:
+		t.noteText(text)
+	}
+}
+
+// stopLooping ends a turn that called tools again and again.
+func (t *turn) stopLooping(ctx context.Context, limit int) error {
+	t.out.State, t.out.Status = store.TurnFailed, core.RunError
+	t.out.Detail = fmt.Sprintf("it was stopped after %d steps without an answer (maxSteps)", limit)
+	return t.end(ctx, nil)
+}
+
+// runStep journals a model answer with calls, then runs them.
+func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err error) {
+	t.seq++
+	row := t.row(answer, t.seq)
+	usage := t.usage
+	err = t.step(ctx, func(tx *store.Tx) error {
+		if _, err := tx.AppendRow(row); err != nil {
+			return err
+		}
+		if text := visible(answer.Text); text != "" {
+			if err := t.r.opts.Ender.Progress(tx, t.l, row.Seq, text); err != nil {
+				return err
+			}
+		}
+		return t.progress(tx, usage)
+	})
+	if err != nil {
+		return false, err
+	}
+	t.usage = model.Usage{}
+	t.items = append(t.items, answer)
+	t.answerSeq = t.seq
+	t.noteOwn(answer)
+	calls := make([]pendingCall, len(answer.Calls))
+	for i, c := range answer.Calls {
+		calls[i] = pendingCall{call: c, seq: t.answerSeq + 1 + i}
+	}
+	return t.runCalls(ctx, calls)
+}
+
+// progress notes that the turn finished a step.
+func (t *turn) progress(tx *store.Tx, usage model.Usage) error {
+	if t.run != nil {
+		if err := tx.StepProgress(t.run.ID); err != nil {
+			return err
+		}
+	}
+	return tx.StepDone(t.l.Turn.ID, t.seq, usage.In, usage.Out)
+}
+
+// boundary takes what arrived meanwhile and may join the turn.
+func (t *turn) boundary(ctx context.Context) error {
+	var rows []store.Row
+	err := t.step(ctx, func(tx *store.Tx) (err error) {
+		t.l.Turn.Seq = t.seq
+		rows, err = t.l.TakeSteer(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return t.appendRows(rows)
+}
+
+// modelAttempts is how often one call is tried while nothing was shown; the
+// pauses double from modelPause.
+const (
+	modelAttempts = 4
+	modelPause    = time.Second
+	modelPauseMax = time.Minute
+)
+
+// call asks the model once, again after a transient failure.
+func (t *turn) call(ctx context.Context) (model.Item, model.Usage, error) {
+	provider, id, err := t.r.opts.Catalogue.Model(t.modelRef())
+	if err != nil {
+		return model.Item{}, model.Usage{}, err
+	}
+	req := t.request(id)
+	for attempt := 1; ; attempt++ {
+		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
+		if err == nil {
+			item.At = t.r.opts.World.Now()
+			return item, usage, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return item, usage, cause
+		}
+		if attempt == modelAttempts || !model.ClassOf(err).Transient() {
+			return item, usage, err
+		}
+		if err := t.r.opts.World.Clock.Sleep(ctx, pause(attempt, err)); err != nil {
+			return item, usage, err
+		}
+	}
+}
+
+// pause is how long to wait before attempt+1: what the service asks for, else
+// 1 s doubling; never over a minute.
+func pause(attempt int, err error) time.Duration {
+	d := modelPause << (attempt - 1)
+	var e *model.Error
+	if errors.As(err, &e) && e.After > 0 {
+		d = e.After
+	}
+	return min(d, modelPauseMax)
+}
+
+func (t *turn) modelRef() string {
+	if t.run != nil && t.run.Spec.Model != "" {
+		return t.run.Spec.Model
+	}
+	return t.def.Model
+}
+
+func (t *turn) request(id string) model.Request {
+	req := model.Request{
+		Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
+		Items: model.Repair(trimForPrompt(t.items)),
+	}
+	if t.run != nil {
+		req.Task, req.TaskName, req.TaskText = t.run.Label, t.run.TaskName, t.run.Task
+		if t.run.Spec.Thinking != "" {
+			req.Thinking = t.run.Spec.Thinking
+		}
+	}
+	return req
+}

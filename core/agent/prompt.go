@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+)
+
+// Limits of context files, in characters.
+const (
+	maxContextFile  = 20_000
+	maxContextFiles = 60_000
+)
+
+// maxPromptResult is how many bytes of a tool result a prompt carries; the
+// transcript keeps the whole.
+const maxPromptResult = 32 << 10
+
+// systemPrompt puts the parts of the system prompt together.
+func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(def.Instructions))
+	left := maxContextFiles
+	for _, f := range def.ContextFiles {
+		text := clipChars(f.Text, min(maxContextFile, left))
+		left -= utf8.RuneCountInString(text)
+		fmt.Fprintf(&b, "\n\n# %s\n\n%s", f.Name, text)
+	}
+	zone := def.Timezone
+	if zone == nil {
+		zone = now.Location()
+	}
+	fmt.Fprintf(&b, "\n\n# Now and here\n\nIt is %s.", now.In(zone).Format("Monday, 2 January 2006, 15:04 MST"))
+	if a := l.Turn.ReplyTo; !a.IsZero() {
+		fmt.Fprintf(&b, " This conversation is on %s", a.Channel)
+		if l.Session.Title != "" {
+			fmt.Fprintf(&b, ", titled %q", l.Session.Title)
+		}
+		if a.Thread != "" {
+			b.WriteString(", in a thread")
+		}
+		b.WriteString(".")
+	}
+	if about != "" {
+		b.WriteString("\n\n")
+		b.WriteString(about)
+	}
+	return b.String()
+}
+
+// clipChars cuts s to n characters and says so where it cut.
+func clipChars(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	return string(runes[:max(n, 0)]) + "\n[cut here: the file is longer]"
+}
+
+// trimForPrompt returns the items as a model gets them: long tool results are
+// cut, with a note of how much is missing.
+func trimForPrompt(items []model.Item) []model.Item {
+	var out []model.Item
+	for i, item := range items {
+		if item.Kind != model.ToolOutput || len(item.Text) <= maxPromptResult {
+			continue
+		}
+		if out == nil {
+			out = append([]model.Item(nil), items...)
+		}
+		cut := maxPromptResult
+		for cut > 0 && !utf8.RuneStart(item.Text[cut]) {
+			cut--
+		}
+		item.Text = fmt.Sprintf("%s\n[cut here: %d of %d bytes shown; the whole result is in the transcript]", item.Text[:cut], cut, len(item.Text))
+		out[i] = item
+	}
+	if out == nil {
+		return items
+	}
+	return out
+}

@@ -1,0 +1,362 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Definition is an agent as the operator configured it, resolved.
+type Definition struct {
+	ID           string
+	Name         string
+	Instructions string
+	// ContextFiles are put into the prompt after the instructions.
+	ContextFiles []ContextFile
+	Model        string // "<provider>/<model id>"
+	Thinking     string
+	Timezone     *time.Location
+	MaxSteps     int           // model calls of one turn; 0 means 50
+	Timeout      time.Duration // of one turn; 0 means none
+}
+
+// ContextFile is a file that every prompt of an agent carries.
+type ContextFile struct{ Name, Text string }
+
+// Catalogue finds what a turn needs, in the configuration that is live when
+// the turn starts; a reload does not change a turn in progress.
+type Catalogue interface {
+	// Agent returns a definition; ok is false if it is not configured any more.
+	Agent(id string) (def Definition, ok bool)
+	// Model resolves "<provider>/<model id>".
+	Model(ref string) (p model.Provider, id string, err error)
+	// Tools returns the tools of a turn after every stage of the policy.
+	Tools(ctx context.Context, scope Scope) []core.ToolSpec
+	// Limits returns the settings that apply to every turn.
+	Limits() Limits
+}
+
+// Limits apply to every turn.
+type Limits struct {
+	Stall       time.Duration // a model call without a token (models.stallSeconds)
+	ToolTimeout time.Duration // one tool call (tools.timeoutSeconds)
+	ToolGrace   time.Duration // for tools to stop when a turn is stopped
+}
+
+// Scope is what a tool policy decides on.
+type Scope struct {
+	Agent   string
+	Session store.Session
+	Turn    store.Turn
+	Run     *core.Run // nil for a chat turn
+}
+
+// Outcome is how a turn ended, for Ender.
+type Outcome struct {
+	State store.TurnState
+	// Status is how the turn's run ends if it has one and nothing is left to
+	// wait for.
+	Status core.RunStatus
+	Text   string // the visible answer, "" if none
+	// Spoke is set where visible text was posted before the end.
+	Spoke bool
+	// Silence is the silence token that was the whole answer, "" if none.
+	Silence string
+	// Partial marks a Text that was cut off by a stop or a timeout.
+	Partial bool
+	Detail  string // for people: why it failed
+	// Yield is set where a call of this turn asked to wait, with its terms.
+	Yield json.RawMessage
+	// Events are the completions that the turn consumed.
+	Events []model.Completion
+	// CallsFailed is set where the turn called tools and every call failed.
+	CallsFailed bool
+	Usage       model.Usage
+}
+
+// Ender decides what a turn means beyond its own session.
+type Ender interface {
+	// Begin is called in a transaction before the first model call of a claim.
+	// It may end the turn instead by returning an outcome (a run that is too
+	// old to resume).
+	Begin(tx *store.Tx, lease *kernel.Lease) (*Outcome, error)
+	// End is called in the transaction that ends the turn, before the session
+	// is released: it posts the answer, ends or parks the run, and hands its
+	// completion to the requester.
+	End(tx *store.Tx, lease *kernel.Lease, out Outcome) error
+	// Progress is called in the transaction of a model answer that calls tools
+	// and has visible text. It may post the text.
+	Progress(tx *store.Tx, lease *kernel.Lease, seq int, text string) error
+	// Prompt returns what the prompt says about the session's sub-agents and
+	// its place; it may read the store.
+	Prompt(tx *store.Tx, lease *kernel.Lease) (string, error)
+	// Deadline returns when the turn's run times out, 0 for never.
+	Deadline(run *core.Run) core.Millis
+}
+
+// Presence shows people that a turn is running; it must not block.
+type Presence interface {
+	Typing(ctx context.Context, at core.Address)
+}
+
+// Options make a Runner.
+type Options struct {
+	World     *world.World
+	DB        *store.DB
+	Log       *slog.Logger
+	Catalogue Catalogue
+	Tools     *tool.Registry
+	Ender     Ender
+	Presence  Presence // may be nil
+}
+
+// Runner implements kernel.Runner.
+type Runner struct {
+	opts  Options
+	cache *historyCache
+}
+
+var _ kernel.Runner = (*Runner)(nil)
+
+// New returns a runner.
+func New(opts Options) *Runner {
+	return &Runner{opts: opts, cache: newHistoryCache(512)}
+}
+
+// turn is the state of one claim while it runs.
+type turn struct {
+	r     *Runner
+	l     *kernel.Lease
+	def   Definition
+	run   *core.Run
+	tools []core.ToolSpec
+	lim   Limits
+
+	system string
+	items  []model.Item // the whole prompt, this turn's rows included
+	seq    int
+	usage  model.Usage // not yet written to the turn row
+	out    Outcome
+	// answerSeq is the step number of this turn's last model answer.
+	answerSeq int
+	calls     int // tool calls of this turn
+	failed    int // of which failed
+}
+
+// RunTurn implements kernel.Runner.
+func (r *Runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
+	t := &turn{r: r, l: l, seq: l.Turn.Seq, lim: r.opts.Catalogue.Limits()}
+	if l.Dead {
+		return t.dead(ctx)
+	}
+	early, err := t.load(ctx)
+	if err != nil {
+		return err
+	}
+	if early != nil {
+		early.Events, t.out = t.out.Events, *early
+		return t.end(ctx, nil)
+	}
+	stopTyping := r.typing(ctx, l.Turn.ReplyTo)
+	defer stopTyping()
+	ctx, cancel := t.deadline(ctx)
+	defer cancel()
+	err = t.loop(ctx)
+	return t.settle(ctx, err)
+}
+
+// errRunTimeout and errTurnTimeout are causes of a turn's context.
+var (
+	errRunTimeout  = errors.New("the run's time limit is over")
+	errTurnTimeout = errors.New("the turn's time limit is over")
+)
+
+// deadline limits the turn by its own timeout and by its run's.
+func (t *turn) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var timers []core.Timer
+	clock, now := t.r.opts.World.Clock, t.r.opts.World.Now()
+	if d := t.def.Timeout; d > 0 {
+		left := t.l.Turn.Started.Add(d).Sub(now)
+		timers = append(timers, clock.AfterFunc(left, func() { cancel(errTurnTimeout) }))
+	}
+	if at := t.r.opts.Ender.Deadline(t.run); at != 0 {
+		timers = append(timers, clock.AfterFunc(at.Sub(now), func() { cancel(errRunTimeout) }))
+	}
+	return ctx, func() {
+		for _, x := range timers {
+			x.Stop()
+		}
+		cancel(nil)
+	}
+}
+
+// settle turns what ended the loop into the end of the turn, or hands the
+// error to the kernel where the turn must not end.
+func (t *turn) settle(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if killed := t.r.opts.World.Err(); killed != nil {
+		return killed
+	}
+	if errors.Is(err, store.ErrFenced) {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == nil && isStoreError(err):
+		return err // the turn is claimed again: nothing is lost
+	case errors.Is(cause, kernel.ErrStopping):
+		return kernel.ErrStopping
+	case errors.Is(cause, errRunTimeout), errors.Is(cause, errTurnTimeout):
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, cause.Error()
+	case errors.Is(cause, kernel.ErrInterrupted):
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, cause.Error()
+		t.out.Text = ""
+	case cause != nil:
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, cause.Error()
+	default:
+		t.out.State, t.out.Status = store.TurnFailed, core.RunError
+		t.out.Detail = explain(err)
+	}
+	// The turn's own context is over, but its end must still be written.
+	return t.end(t.r.opts.World.Context(), nil)
+}
+
+// errStore marks errors of the store, after which the turn is tried again.
+type errStore struct{ error }
+
+func (e errStore) Unwrap() error { return e.error }
+
+func isStoreError(err error) bool {
+	var e errStore
+	return errors.As(err, &e)
+}
+
+// step runs one transaction of the turn.
+func (t *turn) step(ctx context.Context, fn func(tx *store.Tx) error) error {
+	if err := t.l.Step(ctx, fn); err != nil {
+		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+			return cause
+		}
+		return errStore{err}
+	}
+	return t.r.opts.World.Crash(world.StepAfterCommit)
+}
+
+// dead ends a turn that crashed the process, or failed in the store, too
+// often.
+func (t *turn) dead(ctx context.Context) error {
+	if _, err := t.load(ctx); err != nil {
+		return err
+	}
+	t.out.State, t.out.Status = store.TurnDead, core.RunInterrupted
+	t.out.Detail = "it was interrupted several times without getting anywhere and has been set aside"
+	return t.end(ctx, nil)
+}
+
+// end writes the end of the turn. last is the final answer, if there is one.
+func (t *turn) end(ctx context.Context, last *model.Item) error {
+	w := t.r.opts.World
+	if err := w.Crash(world.TurnBeforeEnd); err != nil {
+		return err
+	}
+	now := w.Now()
+	t.out.Usage = t.usage
+	t.out.CallsFailed = t.calls > 0 && t.failed == t.calls
+	var row store.Row
+	err := t.l.Step(ctx, func(tx *store.Tx) error {
+		row = store.Row{}
+		if last != nil {
+			t.seq++
+			row = t.row(*last, t.seq)
+			id, err := tx.AppendRow(row)
+			if err != nil {
+				return err
+			}
+			row.ID = id
+		}
+		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage.In, t.usage.Out, now); err != nil {
+			return err
+		}
+		if err := t.r.opts.Ender.End(tx, t.l, t.out); err != nil {
+			return err
+		}
+		return t.l.Release(tx)
+	})
+	if err != nil {
+		t.r.cache.drop(t.l.Session.ID)
+		return err
+	}
+	t.r.cache.put(t.l.Session, t.l.Turn, t.items, last)
+	return w.Crash(world.TurnAfterEnd)
+}
+
+func (t *turn) row(i model.Item, seq int) store.Row {
+	return store.Row{
+		Session: t.l.Session.ID, Generation: t.l.Turn.Generation, Turn: t.l.Turn.ID, Seq: seq, Kind: string(i.Kind),
+		Body: i.Encode(), At: i.At,
+	}
+}
+
+// explain says in one line for people what went wrong with a model call.
+func explain(err error) string {
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	why := map[model.ErrorClass]string{
+		model.RateLimited: "it is rate limited; try again in a few minutes",
+		model.Overloaded:  "it is overloaded; try again in a few minutes",
+		model.Overflow:    "the conversation is longer than it can read; start afresh with /new",
+		model.Auth:        "its credentials were refused; an operator must check the configured key",
+		model.BadRequest:  "it refused the request as malformed",
+		model.Refused:     "it declined to answer",
+		model.Network:     "it could not be reached; try again in a few minutes",
+		model.Truncated:   "its answer broke off; try again",
+	}[e.Class]
+	if why == "" {
+		why = "the call failed"
+	}
+	return "the model did not answer: " + why
+}
+
+// visible returns an answer as people may see it; the silence tokens are
+// nothing to see.
+func visible(text string) string {
+	s := strings.TrimSpace(text)
+	if IsSilence(s) {
+		return ""
+	}
+	return s
+}
+
+// The exact answers by which an agent chooses to say nothing.
+const (
+	NoReply      = "NO_REPLY"      // in any case
+	AnnounceSkip = "ANNOUNCE_SKIP" // exactly so
+)
+
+// silenceOf returns which silence token text is.
+func silenceOf(text string) string {
+	if strings.TrimSpace(text) == AnnounceSkip {
+		return AnnounceSkip
+	}
+	return NoReply
+}
+
+// IsSilence reports whether text is one of the silence tokens.
+func IsSilence(text string) bool {
+	s := strings.TrimSpace(text)
+	return s == AnnounceSkip || strings.EqualFold(s, NoReply)
+}

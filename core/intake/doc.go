@@ -1,0 +1,3 @@
+// Package intake takes inbound messages in: access, commands, bindings and
+// routes decide what becomes of each, and one transaction records it.
+package intake

@@ -1,0 +1,98 @@
+package subagent
+
+import (
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// planArchive sets when the session of an ended run is archived. A session
+// that is bound is archived from the end of its binding.
+func (e *Engine) planArchive(tx *store.Tx, run core.Run, settled bool) error {
+	if run.Spec.Cleanup == cleanupDelete && settled {
+		return tx.SetArchiveDue(run.Session, e.World.Now())
+	}
+	return e.PlanArchive(tx, run.Session, run.RequesterID, run.EndedAt)
+}
+
+// PlanArchive sets the archive deadline of a sub-agent session counted from
+// since; the end of a binding calls it too.
+func (e *Engine) PlanArchive(tx *store.Tx, session int64, requesterKey string, since core.Millis) error {
+	agentID := agentOf(requesterKey)
+	after := e.Config.Subagents(agentID).ArchiveAfter
+	if after <= 0 {
+		return nil
+	}
+	due := since.Add(after)
+	tx.OnCommit(func() { e.kernel.Due(due) })
+	return tx.SetArchiveDue(session, due)
+}
+
+func agentOf(key string) string {
+	if k, err := core.ParseSessionKey(key); err == nil {
+		return k.Agent
+	}
+	return ""
+}
+
+// archiveDeleted archives a child with cleanup "delete" once its outcome is
+// told.
+func (e *Engine) archiveDeleted(tx *store.Tx, runID string, now core.Millis) error {
+	run, err := tx.RunByID(runID)
+	if err != nil || run.Spec.Cleanup != cleanupDelete || run.Status.Live() {
+		return err
+	}
+	tx.OnCommit(func() { e.kernel.Due(now) })
+	return tx.SetArchiveDue(run.Session, now)
+}
+
+// archiveBatch bounds how long one batch holds the writer.
+const archiveBatch = 100
+
+// Archive returns the engine's deadlines for the kernel.
+func (e *Engine) Archive() kernel.Source { return archiveSource{e} }
+
+type archiveSource struct{ e *Engine }
+
+// Name implements kernel.Source.
+func (archiveSource) Name() string { return "archive" }
+
+// Next implements kernel.Source.
+func (archiveSource) Next(tx *store.Tx) (core.Millis, error) { return tx.NextArchiveDue() }
+
+// Fire implements kernel.Source. A session with a live binding, or at work, is
+// not archived: it gets a later deadline.
+func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
+	if err := tx.Crash(world.ArchiveBefore); err != nil {
+		return 0, err
+	}
+	due, err := tx.ArchiveDueSessions(now, archiveBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, session := range due {
+		bound, err := tx.BindingsOfSession(session.ID)
+		if err != nil {
+			return 0, err
+		}
+		busy, _, err := tx.SessionBusy(session.ID)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case len(bound) > 0: // counted anew from the end of the binding
+			err = tx.SetArchiveDue(session.ID, 0)
+		case busy:
+			err = tx.SetArchiveDue(session.ID, now.Add(time.Minute))
+		default:
+			err = tx.ArchiveSession(session.ID, now)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(due), nil
+}

@@ -1,0 +1,431 @@
+package subagent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Progress implements agent.Ender: what an agent says before it calls tools is
+// posted in a chat. A run's progress is its own.
+func (e *Engine) Progress(tx *store.Tx, l *kernel.Lease, seq int, text string) error {
+	if l.Turn.Run != "" || l.Turn.ReplyTo.IsZero() {
+		return nil
+	}
+	_, _, err := e.Poster.Post(tx, store.Outbox{
+		OnceKey: fmt.Sprintf("turn/%d/%d", l.Turn.ID, seq), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+		Persona: e.persona(tx, l), Text: text, Session: l.Session.ID, At: e.World.Now(),
+	})
+	return err
+}
+
+// persona is the name under which a bound session speaks, where the channel
+// can show one.
+func (e *Engine) persona(tx *store.Tx, l *kernel.Lease) string {
+	if l.Session.Kind != core.SessionSubagent {
+		return ""
+	}
+	b, ok, err := tx.BindingAt(l.Turn.ReplyTo.Place())
+	if err != nil || !ok || b.Session != l.Session.ID {
+		return ""
+	}
+	return b.Label
+}
+
+// End implements agent.Ender.
+func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
+	if l.Turn.Run == "" {
+		return e.endChat(tx, l, out)
+	}
+	run, err := tx.RunByID(l.Turn.Run)
+	if err != nil {
+		return err
+	}
+	// The whole turn's usage: what earlier claims and steps wrote, and the rest.
+	turn, err := tx.TurnByID(l.Turn.ID)
+	if err != nil {
+		return err
+	}
+	if err := tx.AddRunUsage(run.ID, turn.TokensIn, turn.TokenOut); err != nil {
+		return err
+	}
+	run.TokensIn, run.TokensOut = run.TokensIn+turn.TokensIn, run.TokensOut+turn.TokenOut
+	if err := e.consumed(tx, out.Events); err != nil {
+		return err
+	}
+	if !run.Status.Live() { // stopped meanwhile
+		return nil
+	}
+	return e.endRunTurn(tx, l, run, out)
+}
+
+// endRunTurn parks a run that still waits for something, or ends it.
+func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) error {
+	if out.Yield != nil {
+		parked, err := e.yieldRun(tx, l, run, out)
+		if parked || err != nil {
+			return err
+		}
+	} else if out.Status == core.RunOK {
+		parked, err := e.park(tx, l, run, out)
+		if parked || err != nil {
+			return err
+		}
+	}
+	status, detail, partial := out.Status, out.Detail, out.Partial
+	text := out.Text
+	if text == "" && out.Silence == "" {
+		text = run.Result // said before it waited
+	}
+	if status == core.RunOK && out.CallsFailed {
+		status, detail, partial = core.RunError, "every tool call failed", true
+	}
+	if status == core.RunError && !partial {
+		text = ""
+	}
+	return e.finish(tx, run, Ended{Status: status, Detail: detail, Text: text, Partial: partial, Silence: out.Silence})
+}
+
+// consumed notes that a nested requester's turn has taken these events: that
+// is their delivery.
+func (e *Engine) consumed(tx *store.Tx, events []model.Completion) error {
+	for _, ev := range events {
+		if err := tx.SetDelivery(ev.RunID, core.DeliveryDelivered, "", e.World.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endChat ends a turn that a person or a completion started at top level.
+func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
+	if out.Yield != nil {
+		return e.yieldChat(tx, l, out)
+	}
+	untold, err := e.untold(tx, l, out.Events)
+	if err != nil {
+		return err
+	}
+	text, kind := out.Text, store.OutFinal
+	switch {
+	case out.State == store.TurnCancelled && out.Status == core.RunCancelled:
+		text = "" // whoever stopped it was told
+	case out.State != store.TurnDone:
+		text, kind = "This did not work: "+out.Detail+".", store.OutNotice
+	case text == "" && out.Silence != "":
+		return e.settle(tx, untold, core.DeliveryNotRequired)
+	case text == "" && !out.Spoke && len(out.Events) == 0:
+		text, kind = "(The agent finished without an answer.)", store.OutNotice
+	}
+	if out.State == store.TurnDone && (text != "" || out.Spoke) {
+		if text == "" { // what it said on the way is the answer
+			return e.settle(tx, untold, core.DeliveryDelivered)
+		}
+		return e.post(tx, l, text, kind, untold)
+	}
+	if err := e.noticeAll(tx, untold); err != nil {
+		return err
+	}
+	if text == "" || len(untold) > 0 {
+		return nil
+	}
+	return e.post(tx, l, text, kind, nil)
+}
+
+// post answers at the turn's one reply address.
+func (e *Engine) post(tx *store.Tx, l *kernel.Lease, text string, kind store.OutboxKind, tells []core.Run) error {
+	to := l.Turn.ReplyTo
+	if len(tells) > 0 {
+		to = e.Bindings.DeliveryTarget(tells[0], to)
+	}
+	if to.IsZero() {
+		return e.settle(tx, tells, core.DeliveryNotRequired)
+	}
+	_, _, err := e.Poster.Post(tx, store.Outbox{
+		OnceKey: fmt.Sprintf("turn/%d/end", l.Turn.ID), Kind: kind, Address: to, Anchor: l.Turn.Anchor, Persona: e.persona(tx, l),
+		Text: text, Session: l.Session.ID, Tells: ids(tells), At: e.World.Now(),
+	})
+	return err
+}
+
+func ids(runs []core.Run) []string {
+	var out []string
+	for _, r := range runs {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// untold returns the runs that this chain of turns has consumed and people do
+// not know of yet: the events of this turn, and those of earlier turns of the
+// chain that went on waiting.
+func (e *Engine) untold(tx *store.Tx, l *kernel.Lease, events []model.Completion) ([]core.Run, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	seen := make(map[string]bool)
+	var out []core.Run
+	add := func(r core.Run) {
+		if !seen[r.ID] && r.Delivery == core.DeliverySessionQueued {
+			out = append(out, r)
+		}
+		seen[r.ID] = true
+	}
+	children, err := tx.ChildrenOfChain(l.Session.ID, l.Turn.Chain)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range children {
+		if r.Status.Live() || r.Delivery != core.DeliverySessionQueued {
+			continue
+		}
+		pending, err := tx.CompletionPending(l.Session.ID, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !pending {
+			add(r)
+		}
+	}
+	for _, ev := range events {
+		r, err := tx.RunByID(ev.RunID)
+		if err != nil {
+			return nil, err
+		}
+		add(r)
+	}
+	return out, nil
+}
+
+// settle records the delivery of runs without a post.
+func (e *Engine) settle(tx *store.Tx, runs []core.Run, d core.Delivery) error {
+	for _, r := range runs {
+		if err := tx.SetDelivery(r.ID, d, "", e.World.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noticeAll tells people about runs in the runtime's own words, because the
+// requester's turn did not.
+func (e *Engine) noticeAll(tx *store.Tx, runs []core.Run) error {
+	for _, r := range runs {
+		to := e.Bindings.DeliveryTarget(r, r.Origin)
+		if to.IsZero() {
+			if err := tx.SetDelivery(r.ID, core.DeliveryBlocked, "there is no conversation to tell it in", e.World.Now()); err != nil {
+				return err
+			}
+			continue
+		}
+		_, _, err := e.Poster.Post(tx, store.Outbox{
+			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(r),
+			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, At: e.World.Now(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onceKey names an outcome for ever.
+func onceKey(r core.Run) string { return fmt.Sprintf("run/%s/%d", r.SessionKey, r.Completion) }
+
+// Notice is what the runtime says about an outcome where no agent does.
+func Notice(r core.Run) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", r.Name(), statusWords(r.Status))
+	if r.Detail != "" && r.Status != core.RunOK {
+		fmt.Fprintf(&b, ": %s", r.Detail)
+	}
+	b.WriteByte('.')
+	switch text := strings.TrimSpace(r.Result); {
+	case text == "" && r.Status == core.RunOK:
+		b.WriteString(" It finished without output.")
+	case text != "":
+		if r.Partial {
+			b.WriteString(" What it had so far:")
+		}
+		b.WriteString("\n\n" + excerpt(text, noticeExcerpt))
+	}
+	return b.String()
+}
+
+func excerpt(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n]) + "…"
+}
+
+func statusWords(s core.RunStatus) string {
+	switch s {
+	case core.RunOK:
+		return "is done"
+	case core.RunError:
+		return "failed"
+	case core.RunTimeout:
+		return "ran out of time"
+	case core.RunCancelled:
+		return "was stopped"
+	case core.RunInterrupted:
+		return "was interrupted (unknown effects)"
+	case core.RunBudget:
+		return "used up its budget"
+	}
+	return string(s)
+}
+
+// Ended says how a run ended.
+type Ended struct {
+	Status  core.RunStatus
+	Detail  string
+	Text    string
+	Partial bool
+	Silence string // the silence token the agent chose, "" for none
+	// Quiet is set where people know already: nothing is posted, and the event
+	// settles joins but starts no turn of its own.
+	Quiet bool
+}
+
+// finish ends a run: in this one transaction its end, the post in its thread,
+// and the event for its requester.
+func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
+	now := e.World.Now()
+	silent := end.Quiet || end.Status == core.RunOK && end.Silence != ""
+	delivery := core.DeliverySessionQueued
+	if silent || !run.Spec.ExpectsCompletion {
+		delivery = core.DeliveryNotRequired
+	}
+	ok, err := tx.EndRun(run.ID, end.Status, end.Detail, end.Text, end.Partial, delivery, now)
+	if err != nil || !ok {
+		return err
+	}
+	if err := tx.Crash(world.CompletionBeforeClaim); err != nil {
+		return err
+	}
+	run.Status, run.Detail, run.Result, run.Partial, run.Delivery, run.EndedAt = end.Status, end.Detail, end.Text, end.Partial, delivery, now
+	posted, err := e.postInThread(tx, run, silent)
+	if err != nil {
+		return err
+	}
+	if run.Spec.ExpectsCompletion {
+		if err := e.hand(tx, run, posted, silent); err != nil {
+			return err
+		}
+	}
+	if err := e.planArchive(tx, run, silent || !run.Spec.ExpectsCompletion); err != nil {
+		return err
+	}
+	tx.OnCommit(func() { e.Bindings.RunEnded(run) })
+	return nil
+}
+
+// postInThread posts the outcome of a child that lives in a thread, once, and
+// returns the place.
+func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool) (core.Address, error) {
+	b, bound, err := tx.BindingOfRun(run.ID)
+	if err != nil || !bound || b.Status == core.BindingPending {
+		return core.Address{}, err
+	}
+	if silent {
+		if run.Spec.Mode == modeRun {
+			return core.Address{}, e.Bindings.End(tx, b.ID, core.EndSessionEnded)
+		}
+		return core.Address{}, nil
+	}
+	text, kind := run.Result, store.OutFinal
+	if run.Status != core.RunOK || text == "" {
+		text, kind = Notice(run), store.OutNotice
+	}
+	to := b.Address
+	if b.Status == core.BindingSuspended {
+		to = b.Address.ParentConversation()
+		text = fmt.Sprintf("(%s cannot be written to at present, so this comes here.)\n\n%s", "The thread of "+run.Name(), text)
+	}
+	_, _, err = e.Poster.Post(tx, store.Outbox{
+		OnceKey: onceKey(run), Kind: kind, Address: to, Persona: b.Label, Text: text, Session: run.Session, Run: run.ID,
+		Tells: []string{run.ID}, At: e.World.Now(),
+	})
+	return to, err
+}
+
+// hand writes the event into the requester's inbox.
+func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bool) error {
+	to, err := e.requester(tx, run)
+	if err != nil || to.session == 0 {
+		return err
+	}
+	event := completion(run, posted)
+	event.Told = silent
+	body, err := json.Marshal(model.Item{Kind: model.Event, Completion: &event, At: e.World.Now()})
+	if err != nil {
+		return err
+	}
+	row := store.Inbox{
+		Session: to.session, Kind: store.InboxCompletion, Lane: store.LaneMain, ReplyTo: to.origin, Anchor: to.anchor, Owner: run.Owner,
+		Run: run.ID, ForRun: to.run, Ordinal: run.Ordinal, Chain: to.chain, Body: string(body), At: e.World.Now(),
+	}
+	if to.run != "" {
+		row.Lane = store.LaneSubagent
+	}
+	waited, released, err := e.joinWait(tx, run, &row)
+	if err != nil {
+		return err
+	}
+	if !waited && silent {
+		return nil // nobody waits, and it has nothing to say
+	}
+	if _, err := tx.InsertInbox(row); err != nil {
+		return err
+	}
+	if waited && !released {
+		return nil
+	}
+	return e.ready(tx, to.session, row.Lane, true)
+}
+
+// target is where an event goes.
+type target struct {
+	session int64
+	run     string
+	chain   int64
+	origin  core.Address
+	anchor  string
+}
+
+// requester finds who gets the event of a run: the run that asked if it lives,
+// else whoever asked for that one, up to the chat at the top.
+func (e *Engine) requester(tx *store.Tx, run core.Run) (target, error) {
+	r, chain := run, run.RequesterTurn
+	for r.RequesterRun != "" {
+		parent, err := tx.RunByID(r.RequesterRun)
+		if err != nil {
+			return target{}, err
+		}
+		if parent.Status.Live() {
+			return target{r.Requester, parent.ID, chain, r.Origin, r.Anchor}, nil
+		}
+		r, chain = parent, 0
+	}
+	live, _, err := tx.SessionLive(r.Requester)
+	if err != nil {
+		return target{}, err
+	}
+	if !live { // a chat in a thread that is archived: its own requester
+		if above, err := tx.LatestRunOfSession(r.Requester); err == nil {
+			above.Origin, above.Anchor = r.Origin, r.Anchor
+			return target{above.Requester, "", 0, r.Origin, r.Anchor}, nil
+		}
+	}
+	return target{r.Requester, "", chain, r.Origin, r.Anchor}, nil
+}

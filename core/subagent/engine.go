@@ -1,0 +1,213 @@
+package subagent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Settings are agents.*.subagents, resolved for one agent.
+type Settings struct {
+	MaxSpawnDepth       int
+	MaxChildrenPerAgent int
+	MaxTreeRuns         int // 0 is off
+	RunTimeout          time.Duration
+	ArchiveAfter        time.Duration // 0 is off
+	ForkMaxTokens       int
+	AllowAgents         []string // nil or empty: only itself
+	RequireAgentID      bool
+	Prefer              bool // delegationMode "prefer"
+	Model, Thinking     string
+}
+
+// Config answers from the live configuration.
+type Config interface {
+	Subagents(agentID string) Settings
+	// AgentKnown reports whether an agent is configured.
+	AgentKnown(id string) bool
+	Agents() []string
+	// Model returns an agent's own model; ModelKnown whether a reference can
+	// be resolved.
+	Model(agentID string) string
+	ModelKnown(ref string) bool
+	Thinking(agentID string) string
+	// SpawnContext is the default context of a thread-bound spawn.
+	SpawnContext(channel, account string) string
+}
+
+// BindRequest asks for a binding of a spawn.
+type BindRequest struct {
+	ID         string // of the record, chosen by the caller
+	At         core.Address
+	Kind       core.ConversationKind
+	Session    int64
+	SessionKey string
+	Agent      string
+	Label      string
+	Owner      string
+	RunID      string
+	Intent     string
+	Text       string
+	Place      *core.Address // supplied by a hook
+}
+
+// Reservation is a binding that is reserved for a spawn.
+type Reservation struct {
+	// Binding is pending; it is zero where the spawn runs unbound, and Unbound
+	// says why.
+	Binding core.Binding
+	Unbound string
+	// Child is set where a thread must be opened.
+	Child *core.ChildRequest
+	// Handle is what the implementation needs again; opaque.
+	Handle any
+}
+
+// Opened is a place that Open opened or found.
+type Opened struct {
+	Address core.Address
+	Data    []byte
+}
+
+// Bindings is what a spawn needs of thread bindings; core/app joins it with
+// package threadbind.
+type Bindings interface {
+	Reserve(tx *store.Tx, req BindRequest) (Reservation, error)
+	// Restore rebuilds a reservation from its pending record after a restart.
+	Restore(tx *store.Tx, id string, req BindRequest) (Reservation, bool, error)
+	// Open opens the thread and calls commit once with it; any failure undoes
+	// the thread and calls abort. resumed says that an earlier process may
+	// have opened it.
+	Open(ctx context.Context, r Reservation, resumed bool, commit func(Opened) error, abort func(cause error) (bool, error)) error
+	Activate(tx *store.Tx, id string, o Opened, session int64, key string) (core.Binding, error)
+	Abort(tx *store.Tx, id string) (bool, error)
+	EndSession(tx *store.Tx, session int64) error
+	End(tx *store.Tx, id string, reason core.EndReason) error
+	// Spawning asks the veto hooks; it may block for their deadlines. Spawned
+	// and Ended tell the observers and never block.
+	Spawning(ctx context.Context, run core.Run) (place *core.Address, err error)
+	Spawned(run core.Run, at core.Address)
+	RunEnded(run core.Run)
+	// DeliveryTarget may replace the address of a completion's answer.
+	DeliveryTarget(run core.Run, to core.Address) core.Address
+}
+
+// Poster puts messages into the outbox; core/delivery implements it.
+type Poster interface {
+	Post(tx *store.Tx, r store.Outbox) (id int64, fresh bool, err error)
+}
+
+// Waker is the kernel's part that the engine needs.
+type Waker interface {
+	Wake(session int64, lane store.Lane, urgent bool)
+	Cancel(session int64, cause error) bool
+	Due(at core.Millis)
+}
+
+// Options make an Engine. Kernel is set later with SetKernel, because the
+// kernel needs the turn, which needs the engine.
+type Options struct {
+	World    *world.World
+	DB       *store.DB
+	Log      *slog.Logger
+	Config   Config
+	Bindings Bindings
+	Poster   Poster
+}
+
+// Engine runs sub-agents.
+type Engine struct {
+	Options
+	kernel Waker
+}
+
+var _ agent.Ender = (*Engine)(nil)
+
+// New returns an engine without a kernel.
+func New(o Options) *Engine { return &Engine{Options: o} }
+
+// SetKernel joins the engine with the kernel; call it before Start.
+func (e *Engine) SetKernel(k Waker) { e.kernel = k }
+
+// ready marks a session ready and wakes it after the commit.
+func (e *Engine) ready(tx *store.Tx, session int64, lane store.Lane, urgent bool) error {
+	if err := tx.MarkReady(session, e.World.Now()); err != nil {
+		return err
+	}
+	tx.OnCommit(func() { e.kernel.Wake(session, lane, urgent) })
+	return nil
+}
+
+// Deadline implements agent.Ender.
+func (e *Engine) Deadline(run *core.Run) core.Millis {
+	if run == nil || run.Spec.TimeoutSeconds <= 0 || run.StartedAt == 0 {
+		return 0
+	}
+	return run.StartedAt.Add(time.Duration(run.Spec.TimeoutSeconds) * time.Second)
+}
+
+// Limits of recovery (see Begin).
+const (
+	resumeAge     = 2 * time.Hour
+	resumeWindow  = 2 * time.Minute
+	resumeMax     = 2 // the third resume within the window gives up
+	resumeGrace   = time.Minute
+	recentWindow  = 30 * time.Minute
+	inlineResult  = 32 << 10
+	noticeExcerpt = 600
+)
+
+// Begin implements agent.Ender: it starts the run, and decides after a crash
+// whether a run may go on.
+func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
+	if l.Turn.Run == "" {
+		return nil, nil
+	}
+	now := e.World.Now()
+	run, err := tx.RunByID(l.Turn.Run)
+	if err != nil {
+		return nil, err
+	}
+	if !run.Status.Live() {
+		return &agent.Outcome{State: store.TurnCancelled, Status: run.Status, Detail: "the run has ended"}, nil
+	}
+	if l.Resumed {
+		if out, err := e.mayResume(tx, l, run, now); out != nil || err != nil {
+			return out, err
+		}
+	}
+	return nil, tx.SetRunStatus(run.ID, core.RunRunning, now)
+}
+
+// mayResume returns an outcome where a run must not be resumed: it is too old,
+// or it brings the process down again and again.
+func (e *Engine) mayResume(tx *store.Tx, l *kernel.Lease, run core.Run, now core.Millis) (*agent.Outcome, error) {
+	oldest := max(resumeAge, time.Duration(run.Spec.TimeoutSeconds)*time.Second+resumeGrace)
+	if run.StartedAt != 0 && now.Sub(run.StartedAt) > oldest {
+		return &agent.Outcome{
+			State: store.TurnCancelled, Status: core.RunInterrupted, Partial: true,
+			Detail: "the process ended while it was running, too long ago to go on (unknown effects)",
+		}, nil
+	}
+	n, err := tx.NoteResume(run.ID, now, now.Add(-resumeWindow))
+	if err != nil {
+		return nil, err
+	}
+	if n > resumeMax {
+		why := "it was interrupted again and again without finishing a step (unknown effects)"
+		if err := tx.InsertTombstone(run.ID, why, now); err != nil {
+			return nil, err
+		}
+		return &agent.Outcome{State: store.TurnCancelled, Status: core.RunInterrupted, Partial: true, Detail: why}, nil
+	}
+	if l.Turn.Seq > 0 {
+		return nil, e.appendNote(tx, l, "The process was restarted while you were working. Nothing above was lost; go on where you stopped.")
+	}
+	return nil, nil
+}

@@ -1,0 +1,182 @@
+package subagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// The words of modes, contexts and clean-up.
+const (
+	modeRun         = "run"
+	modeSession     = "session"
+	contextIsolated = "isolated"
+	contextFork     = "fork"
+	cleanupKeep     = "keep"
+	cleanupDelete   = "delete"
+)
+
+// thinkingLevels are the levels a call may ask for.
+var thinkingLevels = []string{"off", "minimal", "low", "medium", "high"}
+
+// spawnParams are the arguments of sessions_spawn.
+type spawnParams struct {
+	Task              string `json:"task"`
+	TaskName          string `json:"taskName"`
+	Label             string `json:"label"`
+	AgentID           string `json:"agentId"`
+	Runtime           string `json:"runtime"`
+	Model             string `json:"model"`
+	Thinking          string `json:"thinking"`
+	RunTimeoutSeconds *int64 `json:"runTimeoutSeconds"`
+	Thread            bool   `json:"thread"`
+	Mode              string `json:"mode"`
+	Context           string `json:"context"`
+	Cleanup           string `json:"cleanup"`
+	Expects           *bool  `json:"expectsCompletionMessage"`
+}
+
+// deliveryParams belong to channel delivery, which is the requester's.
+var deliveryParams = []string{"target", "channel", "to", "threadId", "thread_id", "replyTo", "reply_to", "transport", "account", "accountId"}
+
+var (
+	taskNameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+	agentIDForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+)
+
+// SpawnSchema is the JSON Schema of sessions_spawn.
+const SpawnSchema = `{
+ "type":"object","additionalProperties":false,"required":["task"],
+ "properties":{
+  "task":{"type":"string","minLength":1,"description":"The work, self-contained unless context is fork. It becomes the child's first message."},
+  "taskName":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$","description":"Short handle, unique among your live children; not last or all."},
+  "label":{"type":"string","description":"Short title of the work, shown to people."},
+  "agentId":{"type":"string","description":"Another configured agent, if allowed; default: yourself."},
+  "runtime":{"type":"string","enum":["subagent"]},
+  "model":{"type":"string","description":"<provider>/<model id>; an unknown one is skipped with a warning."},
+  "thinking":{"type":"string","enum":["off","minimal","low","medium","high"]},
+  "runTimeoutSeconds":{"type":"integer","minimum":0,"description":"0: no limit of its own."},
+  "thread":{"type":"boolean","description":"Give the child a thread where people can talk to it."},
+  "mode":{"type":"string","enum":["run","session"],"description":"run ends after its answer; session stays in its thread. Default run; with thread, session."},
+  "context":{"type":"string","enum":["isolated","fork"],"description":"fork starts from this conversation; use it sparingly."},
+  "cleanup":{"type":"string","enum":["keep","delete"]},
+  "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."}
+ }}`
+
+// parseSpawn reads and checks the arguments; every refusal has a stable code.
+func parseSpawn(raw json.RawMessage) (spawnParams, error) {
+	var p spawnParams
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return p, core.Errorf("bad_params", "the arguments are not a JSON object: %v", err)
+	}
+	for key := range keys {
+		if slices.Contains(deliveryParams, key) {
+			return p, core.Errorf("delivery_param", "a sub-agent does not deliver to channels: %q is not taken", key).
+				WithRemedy("it reports to you; answer people yourself")
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return p, core.Errorf("unknown_param", "unknown parameter %s", name).
+				WithRemedy("known: task, taskName, label, agentId, runtime, model, thinking, runTimeoutSeconds, thread, mode, context, cleanup, expectsCompletionMessage")
+		}
+		return p, core.Errorf("bad_params", "%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return p, p.check()
+}
+
+func (p *spawnParams) check() error {
+	switch {
+	case strings.TrimSpace(p.Task) == "":
+		return core.Errorf("bad_params", "task is empty").WithRemedy("say what the sub-agent is to do")
+	case p.TaskName != "" && (!taskNameForm.MatchString(p.TaskName) || p.TaskName == "last" || p.TaskName == "all"):
+		return core.Errorf("bad_params", "taskName %q is not allowed", p.TaskName).
+			WithRemedy("a lower-case letter, then letters, digits, _ or -, at most 64; not last or all")
+	case p.AgentID != "" && !agentIDForm.MatchString(p.AgentID):
+		return core.Errorf("bad_params", "agentId %q is not an agent id", core.Clip(p.AgentID, 80))
+	case p.Runtime != "" && p.Runtime != "subagent":
+		return core.Errorf("bad_params", "runtime %q is not available", p.Runtime).WithRemedy("use subagent")
+	case p.RunTimeoutSeconds != nil && *p.RunTimeoutSeconds < 0:
+		return core.Errorf("bad_params", "runTimeoutSeconds is negative").WithRemedy("use 0 for no limit")
+	case p.Thinking != "" && !slices.Contains(thinkingLevels, p.Thinking):
+		return core.Errorf("thinking_unknown", "thinking %q is unknown", p.Thinking).WithRemedy("use one of %s", strings.Join(thinkingLevels, ", "))
+	}
+	if err := oneOf("mode", &p.Mode, defaultMode(p.Thread), modeRun, modeSession); err != nil {
+		return err
+	}
+	if err := oneOf("context", &p.Context, "", contextIsolated, contextFork); err != nil {
+		return err
+	}
+	if err := oneOf("cleanup", &p.Cleanup, cleanupKeep, cleanupKeep, cleanupDelete); err != nil {
+		return err
+	}
+	if p.Mode == modeSession && !p.Thread {
+		return core.Errorf("mode_needs_thread", "mode session needs thread: true").WithRemedy("use mode run, or ask for a thread")
+	}
+	if p.Mode == modeSession && p.Cleanup == cleanupDelete {
+		return core.Errorf("bad_params", "cleanup delete does not go with mode session").WithRemedy("use cleanup keep")
+	}
+	return nil
+}
+
+func defaultMode(thread bool) string {
+	if thread {
+		return modeSession
+	}
+	return modeRun
+}
+
+func oneOf(name string, v *string, byDefault string, allowed ...string) error {
+	if *v == "" {
+		*v = byDefault
+		return nil
+	}
+	if !slices.Contains(allowed, *v) {
+		return core.Errorf("bad_params", "%s %q is unknown", name, *v).WithRemedy("use %s", strings.Join(allowed, " or "))
+	}
+	return nil
+}
+
+// spawnResult is the answer of sessions_spawn.
+type spawnResult struct {
+	Status     string       `json:"status"`
+	RunID      string       `json:"runId"`
+	SessionKey string       `json:"childSessionKey"`
+	TaskID     string       `json:"taskId"`
+	Mode       string       `json:"mode"`
+	Context    string       `json:"context"`
+	Model      string       `json:"resolvedModel"`
+	Provider   string       `json:"resolvedProvider"`
+	Thread     *spawnThread `json:"thread"`
+	Note       string       `json:"note"`
+	Warnings   []string     `json:"warnings"`
+}
+
+type spawnThread struct {
+	Address string `json:"address"`
+	Title   string `json:"title"`
+}
+
+// refusal is the text of a refused spawn: its status word, code and remedy.
+func refusal(err error) string {
+	status := "error"
+	switch core.ErrorCode(err) {
+	case "agent_not_allowed", "agent_unknown", "agent_required", "depth_limit", "children_limit", "tree_limit", "backlog", "budget", "sandbox",
+		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto":
+		status = "forbidden"
+	}
+	code := core.ErrorCode(err)
+	if code == "" {
+		code = "error"
+	}
+	b, _ := json.Marshal(map[string]string{"status": status, "code": code, "error": fmt.Sprint(err)})
+	return string(b)
+}

@@ -1,0 +1,77 @@
+package subagent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// Recover reconciles what a crash may have left: threads reserved by turns
+// that are over, and live runs that nothing will ever move. Call it after the
+// kernel took over and before intake opens.
+func (e *Engine) Recover(ctx context.Context) error {
+	var open []store.Intent
+	err := e.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		open, err = tx.OpenIntents(1000)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, in := range open {
+		if in.Kind != "spawn" {
+			continue
+		}
+		if err := e.recoverIntent(ctx, in); err != nil {
+			return err
+		}
+	}
+	return e.recoverRuns(ctx)
+}
+
+// recoverIntent undoes a spawn whose turn is over; a turn in progress
+// continues its own.
+func (e *Engine) recoverIntent(ctx context.Context, in store.Intent) error {
+	var over bool
+	err := e.DB.Read(ctx, func(tx *store.Tx) error {
+		turn, err := tx.TurnByID(in.Turn)
+		over = errors.Is(err, store.ErrNotFound) || err == nil && turn.State != store.TurnRunning
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || !over {
+		return err
+	}
+	_, err = e.undo(ctx, in.Turn, in.Seq)
+	return err
+}
+
+// recoverRuns ends live runs that have no turn, no input, no wait and no
+// reservation: none of the transactions leaves such a run, so this is the
+// backstop.
+func (e *Engine) recoverRuns(ctx context.Context) error {
+	return e.DB.Write(ctx, func(tx *store.Tx) error {
+		runs, err := tx.LiveRuns(10_000)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			moved, err := tx.RunMoves(r.ID, r.Session)
+			if err != nil {
+				return err
+			}
+			if moved {
+				continue
+			}
+			e.Log.Warn("a run was left without anything to move it", "run", r.ID, "status", string(r.Status))
+			if err := e.finish(tx, r, Ended{Status: core.RunInterrupted, Detail: "it was lost at a restart (unknown effects)"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,555 @@
+package subagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// SpawnTool is sessions_spawn.
+type SpawnTool struct{ e *Engine }
+
+var _ tool.Durable = SpawnTool{}
+
+// Spec implements core.Tool.
+func (SpawnTool) Spec() core.ToolSpec {
+	return core.ToolSpec{
+		Name: "sessions_spawn",
+		Description: "Start a sub-agent in the background. It returns at once; when the child ends, its result comes to you as an event. " +
+			"Do not poll: call sessions_yield to wait for your children.",
+		Schema: json.RawMessage(SpawnSchema),
+	}
+}
+
+// Invoke is never called: the effect of a spawn is rows of the store.
+func (SpawnTool) Invoke(context.Context, core.ToolScope, core.ToolCall) (core.ToolResult, error) {
+	return core.ToolResult{}, errors.New("sessions_spawn is durable")
+}
+
+// spawn is one call in progress.
+type spawn struct {
+	e      *Engine
+	scope  core.ToolScope
+	p      spawnParams
+	run    core.Run
+	turn   store.Turn
+	parent store.Session
+	warn   []string
+	note   string
+	bound  Reservation
+	place  *core.Address
+}
+
+// intentBody is what a two-phase spawn keeps to be continued or undone.
+type intentBody struct {
+	Run     string   `json:"run"`
+	Session int64    `json:"session"`
+	Binding string   `json:"binding"`
+	Warn    []string `json:"warnings,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// InvokeDurable implements tool.Durable.
+func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call core.ToolCall, steps tool.Steps) error {
+	s := &spawn{e: t.e, scope: scope}
+	var err error
+	if s.p, err = parseSpawn(call.Args); err != nil {
+		return refuse(ctx, steps, err)
+	}
+	if s.p.Thread {
+		return s.withThread(ctx, steps)
+	}
+	err = steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+		if err := s.admit(tx); err != nil {
+			return tool.Result{}, err
+		}
+		return s.start(tx, core.Binding{})
+	})
+	return s.answer(ctx, steps, err)
+}
+
+// refuse finishes the call with a refusal.
+func refuse(ctx context.Context, steps tool.Steps, err error) error {
+	return steps.Finish(ctx, func(*store.Tx) (tool.Result, error) {
+		return tool.Result{ToolResult: core.ToolResult{Text: refusal(err), Error: true}}, nil
+	})
+}
+
+// answer turns a refusal inside a transaction, which was rolled back whole,
+// into the result of the call.
+func (s *spawn) answer(ctx context.Context, steps tool.Steps, err error) error {
+	if err == nil {
+		return nil
+	}
+	var refused *core.Error
+	if errors.As(err, &refused) && !strings.HasPrefix(refused.Code, "store_") {
+		return refuse(ctx, steps, err)
+	}
+	return err
+}
+
+// admit checks everything and reserves the run and its session.
+func (s *spawn) admit(tx *store.Tx) (err error) {
+	if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
+		return err
+	}
+	if s.parent, err = tx.SessionByID(s.scope.Session); err != nil {
+		return err
+	}
+	s.warn, s.note = nil, ""
+	if err := s.plan(tx); err != nil {
+		return err
+	}
+	if err := s.limits(tx); err != nil {
+		return err
+	}
+	child, err := s.session(tx)
+	if err != nil {
+		return err
+	}
+	s.run.Session, s.run.SessionKey = child.ID, child.Key
+	if s.run.Ordinal, err = tx.NextOrdinal(s.parent.ID); err != nil {
+		return err
+	}
+	if s.run.Completion, err = tx.NextCompletion(child.ID); err != nil {
+		return err
+	}
+	return tx.InsertRun(s.run)
+}
+
+// plan resolves what the child will be.
+func (s *spawn) plan(tx *store.Tx) error {
+	e, id := s.e, s.e.World.NewID()
+	set := e.Config.Subagents(s.scope.Agent)
+	agentID, err := s.target(set)
+	if err != nil {
+		return err
+	}
+	ref, thinking := s.models(set, agentID)
+	s.run = core.Run{
+		ID: id, TaskID: e.World.NewID(), Requester: s.parent.ID, RequesterID: s.parent.Key, RequesterRun: s.turn.Run,
+		RequesterTurn: s.turn.Chain, Depth: s.parent.Depth + 1, Agent: agentID, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label,
+		Origin: s.turn.ReplyTo, Anchor: s.turn.Anchor, Owner: s.turn.Owner, Status: core.RunQueued, Delivery: core.DeliveryPending,
+		CreatedAt: e.World.Now(), Role: "leaf",
+	}
+	if s.turn.Chain == 0 {
+		s.run.RequesterTurn = s.turn.ID
+	}
+	if s.run.Depth < set.MaxSpawnDepth {
+		s.run.Role = "orchestrator"
+	}
+	if s.run.Root, err = s.root(tx); err != nil {
+		return err
+	}
+	s.run.Spec = core.SpawnSpec{
+		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), Cleanup: s.p.Cleanup,
+		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects,
+	}
+	return nil
+}
+
+// root is the root of the tree: what a top-level session starts is one tree.
+func (s *spawn) root(tx *store.Tx) (string, error) {
+	if s.turn.Run != "" {
+		above, err := tx.RunByID(s.turn.Run)
+		return above.Root, err
+	}
+	above, err := tx.LatestRunOfSession(s.parent.ID)
+	if err == nil {
+		return above.Root, nil
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Sprintf("session:%d", s.parent.ID), nil
+	}
+	return "", err
+}
+
+func (s *spawn) target(set Settings) (string, error) {
+	if s.p.AgentID == "" {
+		if set.RequireAgentID {
+			return "", core.Errorf("agent_required", "agentId is required here").WithRemedy("name one of: %s", strings.Join(s.allowed(set), ", "))
+		}
+		return s.scope.Agent, nil
+	}
+	permitted := s.allowed(set)
+	if !slices.Contains(permitted, s.p.AgentID) {
+		if slices.Contains(set.AllowAgents, s.p.AgentID) && !s.e.Config.AgentKnown(s.p.AgentID) {
+			return "", core.Errorf("agent_unknown", "the agent %q is allowed but not configured", s.p.AgentID).
+				WithRemedy("an operator must add agents.entries.%s", s.p.AgentID)
+		}
+		return "", core.Errorf("agent_not_allowed", "the agent %q may not be spawned from here", s.p.AgentID).
+			WithRemedy("allowed: %s", strings.Join(permitted, ", "))
+	}
+	return s.p.AgentID, nil
+}
+
+// allowed lists the agents that the requester may spawn and that are
+// configured.
+func (s *spawn) allowed(set Settings) []string {
+	if len(set.AllowAgents) == 0 {
+		return []string{s.scope.Agent}
+	}
+	var out []string
+	if slices.Contains(set.AllowAgents, "*") {
+		out = append(out, s.scope.Agent)
+		for _, id := range s.e.Config.Agents() {
+			if id != s.scope.Agent {
+				out = append(out, id)
+			}
+		}
+		return out
+	}
+	for _, id := range set.AllowAgents {
+		if s.e.Config.AgentKnown(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (s *spawn) models(set Settings, agentID string) (ref, thinking string) {
+	candidates := []string{s.p.Model, set.Model}
+	if agentID != s.scope.Agent {
+		candidates = append(candidates, s.e.Config.Model(agentID))
+	}
+	for _, c := range append(candidates, s.e.Config.Model(s.scope.Agent)) {
+		if c == "" {
+			continue
+		}
+		if s.e.Config.ModelKnown(c) {
+			ref = c
+			break
+		}
+		s.warn = append(s.warn, fmt.Sprintf("the model %q is unknown and was skipped", c))
+	}
+	for _, t := range []string{s.p.Thinking, set.Thinking, s.e.Config.Thinking(s.scope.Agent)} {
+		if t != "" {
+			return ref, t
+		}
+	}
+	return ref, ""
+}
+
+func (s *spawn) timeout(set Settings) int64 {
+	limit := int64(set.RunTimeout.Seconds())
+	if s.p.RunTimeoutSeconds == nil || *s.p.RunTimeoutSeconds == 0 {
+		return limit
+	}
+	if limit > 0 {
+		return min(limit, *s.p.RunTimeoutSeconds) // a call may only shorten what the operator set
+	}
+	return *s.p.RunTimeoutSeconds
+}
+
+// context is the context that was asked for; session may find that a fork is
+// too long.
+func (s *spawn) context(agentID string) string {
+	c := s.p.Context
+	if c == "" && s.p.Thread {
+		c = s.e.Config.SpawnContext(s.turn.ReplyTo.Channel, s.turn.ReplyTo.Account)
+		if c == contextFork && agentID != s.scope.Agent {
+			c = contextIsolated
+		}
+	}
+	if c == "" {
+		c = contextIsolated
+	}
+	return c
+}
+
+// limits refuses what the operator's limits forbid, with figures.
+func (s *spawn) limits(tx *store.Tx) error {
+	set := s.e.Config.Subagents(s.scope.Agent)
+	if s.parent.Depth >= set.MaxSpawnDepth {
+		return core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, set.MaxSpawnDepth).
+			WithRemedy("do the work yourself, or have an operator raise agents.defaults.subagents.maxSpawnDepth")
+	}
+	n, err := tx.CountLiveRunsOf(s.parent.ID)
+	if err != nil {
+		return err
+	}
+	if n >= set.MaxChildrenPerAgent {
+		return core.Errorf("children_limit", "%d of %d children are live", n, set.MaxChildrenPerAgent).
+			WithRemedy("wait with sessions_yield until some have ended")
+	}
+	if set.MaxTreeRuns > 0 {
+		if n, err = tx.CountLiveRunsOfTree(s.run.Root); err != nil {
+			return err
+		}
+		if n >= set.MaxTreeRuns {
+			return core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, set.MaxTreeRuns).
+				WithRemedy("wait with sessions_yield until some have ended")
+		}
+	}
+	if s.p.TaskName == "" {
+		return nil
+	}
+	other, err := tx.LiveTaskName(s.parent.ID, s.p.TaskName)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return core.Errorf("task_name_taken", "the live run %s has the task name %q", other.ID, s.p.TaskName).WithRemedy("choose another taskName")
+}
+
+// session creates the child's session, forked where that was asked for and is
+// possible.
+func (s *spawn) session(tx *store.Tx) (store.Session, error) {
+	now := s.e.World.Now()
+	child := store.Session{
+		Key: core.SubagentKey(s.run.Agent, strings.ToLower(s.run.ID)).String(), Agent: s.run.Agent, Kind: core.SessionSubagent,
+		Title: s.run.Name(), Depth: s.run.Depth, Parent: s.parent.ID, CreatedAt: now, UsedAt: now,
+	}
+	if s.run.Spec.Context == contextFork {
+		if err := s.fork(tx, &child); err != nil {
+			return child, err
+		}
+	}
+	return tx.InsertSession(child)
+}
+
+func (s *spawn) fork(tx *store.Tx, child *store.Session) error {
+	if s.run.Agent != s.scope.Agent {
+		return core.Errorf("bad_params", "context fork is for the same agent only").WithRemedy("use context isolated")
+	}
+	calls, err := tx.AnswerSeq(s.scope.Turn, s.scope.Seq)
+	if err != nil {
+		return err
+	}
+	row, err := tx.RowBeforeStep(s.parent, s.scope.Turn, calls)
+	if err != nil {
+		return err
+	}
+	size, err := tx.TranscriptSize(s.parent, row)
+	if err != nil {
+		return err
+	}
+	limit := s.e.Config.Subagents(s.scope.Agent).ForkMaxTokens
+	if tokens := size / 4; limit > 0 && tokens > int64(limit) {
+		s.run.Spec.Context = contextIsolated
+		s.note = fmt.Sprintf("The context is isolated: this conversation has about %d tokens, over the limit of %d for a fork. ", tokens, limit)
+		return nil
+	}
+	child.ForkSession, child.ForkGeneration, child.ForkRow = s.parent.ID, s.parent.Generation, row
+	child.ContextFrom = s.parent.ContextFrom
+	return nil
+}
+
+// start makes the reserved run ready and returns the result of the call. It is
+// the last transaction of a spawn.
+func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
+	item := model.Item{Kind: model.User, Text: "[Subagent Task]\n" + s.run.Task, At: s.e.World.Now()}
+	row := store.Inbox{
+		Session: s.run.Session, Kind: store.InboxTask, Lane: store.LaneSubagent, ReplyTo: b.Address, Policy: s.turn.Policy,
+		Owner: s.run.Owner, Run: s.run.ID, Body: item.Encode(), At: s.e.World.Now(),
+	}
+	if _, err := tx.InsertInbox(row); err != nil {
+		return tool.Result{}, err
+	}
+	if err := s.e.ready(tx, s.run.Session, store.LaneSubagent, false); err != nil {
+		return tool.Result{}, err
+	}
+	run := s.run
+	tx.OnCommit(func() { s.e.Bindings.Spawned(run, b.Address) })
+	text, err := json.Marshal(s.result(b))
+	return tool.Result{ToolResult: core.ToolResult{Text: string(text)}}, err
+}
+
+func (s *spawn) result(b core.Binding) spawnResult {
+	provider, _, _ := strings.Cut(s.run.Spec.Model, "/")
+	r := spawnResult{
+		Status: "accepted", RunID: s.run.ID, SessionKey: s.run.SessionKey, TaskID: s.run.TaskID, Mode: s.run.Spec.Mode,
+		Context: s.run.Spec.Context, Model: s.run.Spec.Model, Provider: provider, Warnings: s.warn, Note: s.note,
+	}
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	switch {
+	case !s.run.Spec.ExpectsCompletion:
+		r.Note += "No event will come."
+	case b.ID != "":
+		r.Thread = &spawnThread{Address: b.Address.String(), Title: s.run.Name()}
+		r.Note += "It answers in its own thread; its result also comes to you as an event. Do not poll; wait with sessions_yield."
+	default:
+		r.Note += "Its result comes to you as an event. Do not poll; wait with sessions_yield."
+	}
+	return r
+}
+
+// withThread spawns in two phases: reserve, open the thread, then record.
+func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
+	resumed, err := s.reserve(ctx, steps)
+	if err != nil {
+		return s.answer(ctx, steps, err)
+	}
+	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
+		return err
+	}
+	if s.bound.Binding.ID == "" { // the plan is to run unbound
+		return s.answer(ctx, steps, steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
+				return tool.Result{}, err
+			}
+			return s.start(tx, core.Binding{})
+		}))
+	}
+	commit := func(o Opened) error {
+		if err := s.e.World.Crash(world.SpawnAfterOpen); err != nil {
+			return err
+		}
+		return steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			b, err := s.e.Bindings.Activate(tx, s.bound.Binding.ID, o, s.run.Session, s.run.SessionKey)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
+				return tool.Result{}, err
+			}
+			return s.start(tx, b)
+		})
+	}
+	abort := func(error) (bool, error) { return s.e.undo(s.e.World.Context(), s.scope.Turn, s.scope.Seq) }
+	if err := s.e.Bindings.Open(ctx, s.bound, resumed, commit, abort); err != nil {
+		if killed := s.e.World.Err(); killed != nil {
+			return killed
+		}
+		return s.answer(ctx, steps, err)
+	}
+	return s.e.World.Crash(world.SpawnAfterCommit)
+}
+
+// reserve is the first transaction of a spawn with a thread, or finds what an
+// earlier claim of this turn reserved.
+func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, err error) {
+	if found, err := s.continued(ctx, steps); found || err != nil {
+		return found, err
+	}
+	probe := core.Run{Agent: s.scope.Agent, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label, Origin: s.scope.Reply, Requester: s.scope.Session}
+	if s.place, err = s.e.Bindings.Spawning(ctx, probe); err != nil {
+		return false, err
+	}
+	return false, steps.Do(ctx, func(tx *store.Tx) error {
+		if err := s.admit(tx); err != nil {
+			return err
+		}
+		bound, err := s.e.Bindings.Reserve(tx, s.bindRequest())
+		if err != nil {
+			return err
+		}
+		s.bound = bound
+		if bound.Unbound != "" {
+			s.run.Spec.Mode = modeRun
+			s.note += fmt.Sprintf("It runs without a thread: %s; a person can write /focus %s to talk to it. ", bound.Unbound, focusName(s.run))
+			if err := tx.SetRunSpec(s.run.ID, s.run.Spec); err != nil {
+				return err
+			}
+		}
+		body, err := json.Marshal(intentBody{Run: s.run.ID, Session: s.run.Session, Binding: bound.Binding.ID, Warn: s.warn, Note: s.note})
+		if err != nil {
+			return err
+		}
+		return tx.InsertIntent(store.Intent{
+			Turn: s.scope.Turn, Seq: s.scope.Seq, Kind: "spawn", Ref: s.run.ID, Body: string(body), At: s.e.World.Now(),
+		})
+	})
+}
+
+func focusName(r core.Run) string {
+	if r.TaskName != "" {
+		return r.TaskName
+	}
+	if r.Label != "" {
+		return r.Label
+	}
+	return fmt.Sprint(r.Ordinal)
+}
+
+// continued loads an open intent of this very call.
+func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, err error) {
+	err = steps.Do(ctx, func(tx *store.Tx) error {
+		found = false
+		in, err := tx.IntentAt(s.scope.Turn, s.scope.Seq)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil || in.State != "open" {
+			return err
+		}
+		var body intentBody
+		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
+			return err
+		}
+		if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
+			return err
+		}
+		if s.parent, err = tx.SessionByID(s.scope.Session); err != nil {
+			return err
+		}
+		if s.run, err = tx.RunByID(body.Run); err != nil {
+			return err
+		}
+		s.warn, s.note, found = body.Warn, body.Note, true
+		if body.Binding == "" {
+			return nil
+		}
+		req := s.bindRequest()
+		req.ID = body.Binding
+		s.bound, _, err = s.e.Bindings.Restore(tx, body.Binding, req)
+		return err
+	})
+	return found, err
+}
+
+func (s *spawn) bindRequest() BindRequest {
+	kind := core.Group
+	if s.parent.Kind == core.SessionDirect || s.parent.Kind == core.SessionMain {
+		kind = core.Direct
+	}
+	return BindRequest{
+		At: s.turn.ReplyTo, Kind: kind, Session: s.run.Session, SessionKey: s.run.SessionKey, Agent: s.run.Agent, Label: s.run.Name(),
+		Owner: s.run.Owner, RunID: s.run.ID, Intent: fmt.Sprintf("%d.%d", s.scope.Turn, s.scope.Seq), Text: s.run.Task, Place: s.place,
+	}
+}
+
+// undo takes back what the first transaction of a spawn reserved. It reports
+// whether there was something to take back.
+func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, err error) {
+	err = e.DB.Write(ctx, func(tx *store.Tx) error {
+		undone = false
+		in, err := tx.IntentAt(turn, seq)
+		if errors.Is(err, store.ErrNotFound) || err == nil && in.State != "open" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var body intentBody
+		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
+			return err
+		}
+		if body.Binding != "" {
+			if undone, err = e.Bindings.Abort(tx, body.Binding); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteRun(body.Run); err != nil {
+			return err
+		}
+		if err := tx.DeleteSession(body.Session); err != nil {
+			return err
+		}
+		return tx.CloseIntent(turn, seq, in.Body)
+	})
+	return undone, err
+}

@@ -1,0 +1,346 @@
+package subagent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// TimerWait is the kind of timer that ends a wait at its deadline; its ref is
+// the turn.
+const TimerWait = "wait"
+
+// terms are what sessions_yield asked for, kept with its result until the end
+// of the turn.
+type terms struct {
+	Message  string `json:"message,omitempty"`
+	Ack      string `json:"ack,omitempty"`
+	Join     string `json:"join"` // "all", "any" or a number
+	Deadline int64  `json:"deadlineSeconds,omitempty"`
+	WaitFor  string `json:"waitFor"`
+}
+
+// need is how many of n children must have ended.
+func (t terms) need(n int) int {
+	switch t.Join {
+	case "", "all":
+		return n
+	case "any":
+		return min(1, n)
+	}
+	k, err := strconv.Atoi(t.Join)
+	if err != nil {
+		return n
+	}
+	return min(max(k, 1), n)
+}
+
+// batch returns the children that a chain of turns spawned and that its
+// session has not consumed yet, in spawn order.
+func (e *Engine) batch(tx *store.Tx, session, chain int64) ([]core.Run, error) {
+	children, err := tx.ChildrenOfChain(session, chain)
+	if err != nil {
+		return nil, err
+	}
+	var out []core.Run
+	for _, r := range children {
+		open := r.Status.Live()
+		if !open {
+			if open, err = tx.CompletionPending(session, r.ID); err != nil {
+				return nil, err
+			}
+		}
+		if open && r.Spec.ExpectsCompletion {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// arm makes the session wait for a batch. It reports false if the batch is
+// settled already: then its events are queued and wake the session.
+func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) (bool, error) {
+	now := e.World.Now()
+	w := store.Wait{
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: "children", Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
+		Anchor: l.Turn.Anchor, Note: t.Message, At: now,
+	}
+	ended := 0
+	for _, r := range batch {
+		w.Batch = append(w.Batch, r.ID)
+		if !r.Status.Live() {
+			ended++
+		}
+	}
+	if ended >= w.Need {
+		return false, e.release(tx, w, l.Turn.Chain)
+	}
+	for _, r := range batch {
+		if err := tx.SetCompletionState(l.Session.ID, r.ID, store.InboxHeld); err != nil {
+			return false, err
+		}
+	}
+	if t.Deadline > 0 {
+		w.Deadline = now.Add(time.Duration(t.Deadline) * time.Second)
+		if err := tx.SetTimer(store.Timer{Kind: TimerWait, Ref: strconv.FormatInt(w.Turn, 10), Due: w.Deadline}); err != nil {
+			return false, err
+		}
+		tx.OnCommit(func() { e.kernel.Due(w.Deadline) })
+	}
+	return true, tx.InsertWait(w)
+}
+
+// release queues what a settled wait held back, its private note first.
+func (e *Engine) release(tx *store.Tx, w store.Wait, chain int64) error {
+	for _, id := range w.Batch {
+		if err := tx.SetCompletionState(w.Session, id, store.InboxQueued); err != nil {
+			return err
+		}
+	}
+	if w.Note == "" {
+		return nil
+	}
+	return e.queueNote(tx, w, chain, "Your note from before you waited: "+w.Note)
+}
+
+// queueNote puts a note of the runtime into the resumed turn.
+func (e *Engine) queueNote(tx *store.Tx, w store.Wait, chain int64, text string) error {
+	item := model.Item{Kind: model.Note, Text: text, At: e.World.Now()}
+	row := store.Inbox{
+		Session: w.Session, Kind: store.InboxWake, Lane: store.LaneMain, ReplyTo: w.ReplyTo, Anchor: w.Anchor, ForRun: w.Run, Chain: chain,
+		Body: item.Encode(), At: e.World.Now(),
+	}
+	if w.Run != "" {
+		row.Lane = store.LaneSubagent
+	}
+	_, err := tx.InsertInbox(row)
+	return err
+}
+
+// joinWait finds the wait that a run's event belongs to. It holds the row
+// back, or releases the whole batch if the event settles it.
+func (e *Engine) joinWait(tx *store.Tx, run core.Run, row *store.Inbox) (waited, released bool, err error) {
+	waits, err := tx.Waits(row.Session)
+	if err != nil {
+		return false, false, err
+	}
+	for _, w := range waits {
+		if !slices.Contains(w.Batch, run.ID) {
+			continue
+		}
+		ended, err := e.countEnded(tx, w.Batch)
+		if err != nil {
+			return false, false, err
+		}
+		row.ReplyTo, row.Anchor = w.ReplyTo, w.Anchor
+		if ended < w.Need {
+			row.State = store.InboxHeld
+			return true, false, nil
+		}
+		if err := e.disarm(tx, w); err != nil {
+			return false, false, err
+		}
+		return true, true, e.release(tx, w, row.Chain)
+	}
+	return false, false, nil
+}
+
+func (e *Engine) countEnded(tx *store.Tx, batch []string) (n int, err error) {
+	for _, id := range batch {
+		r, err := tx.RunByID(id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return 0, err
+		}
+		if err != nil || !r.Status.Live() {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (e *Engine) disarm(tx *store.Tx, w store.Wait) error {
+	if err := tx.DropTimer(TimerWait, strconv.FormatInt(w.Turn, 10)); err != nil {
+		return err
+	}
+	return tx.DeleteWait(w.Turn)
+}
+
+// WaitDue is the effect of a wait's deadline: the session is woken with what
+// has come so far. The kernel calls it in the timer's transaction.
+func (e *Engine) WaitDue(tx *store.Tx, t store.Timer, _ core.Millis) error {
+	id, err := strconv.ParseInt(t.Ref, 10, 64)
+	if err != nil {
+		return fmt.Errorf("timer %s has a bad ref: %w", t.Kind, err)
+	}
+	w, err := tx.WaitByTurn(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	turn, err := tx.TurnByID(id)
+	if err != nil {
+		return err
+	}
+	ended, err := e.countEnded(tx, w.Batch)
+	if err != nil {
+		return err
+	}
+	if err := tx.DeleteWait(id); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("The deadline of your wait has passed: %d of %d children have ended. The others go on, and their results follow.",
+		ended, len(w.Batch))
+	if w.Kind == "message" {
+		text = "The deadline of your wait has passed: no message has come."
+	}
+	if err := e.queueNote(tx, w, turn.Chain, text); err != nil {
+		return err
+	}
+	if err := e.release(tx, w, turn.Chain); err != nil {
+		return err
+	}
+	lane := store.LaneMain
+	if w.Run != "" {
+		lane = store.LaneSubagent
+	}
+	return e.ready(tx, w.Session, lane, true)
+}
+
+// yieldRun parks a run because its turn asked to wait. It reports false if
+// there is nothing left to wait for and nothing queued, so that the run ends.
+func (e *Engine) yieldRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) (parked bool, err error) {
+	parked, err = e.yield(tx, l, out)
+	if parked && err == nil {
+		err = e.parkRun(tx, run, out)
+	}
+	return parked, err
+}
+
+func (e *Engine) parkRun(tx *store.Tx, run core.Run, out agent.Outcome) error {
+	if out.Text != "" {
+		if err := tx.SetRunResult(run.ID, out.Text); err != nil {
+			return err
+		}
+	}
+	return tx.SetRunStatus(run.ID, core.RunWaiting, e.World.Now())
+}
+
+// park makes a run wait whose turn ended while children of it live: it is
+// woken once, when all have settled, and then tells its own result.
+func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) (parked bool, err error) {
+	children, err := tx.ChildrenOfRun(run.ID)
+	if err != nil {
+		return false, err
+	}
+	var open []core.Run
+	for _, r := range children {
+		waiting := r.Status.Live()
+		if !waiting {
+			if waiting, err = tx.CompletionPending(l.Session.ID, r.ID); err != nil {
+				return false, err
+			}
+		}
+		if waiting && r.Spec.ExpectsCompletion {
+			open = append(open, r)
+		}
+	}
+	if len(open) == 0 {
+		return false, nil
+	}
+	if _, err := e.arm(tx, l, open, terms{Join: "all"}); err != nil {
+		return false, err
+	}
+	return true, e.parkRun(tx, run, out)
+}
+
+// yieldChat ends a chat turn that waits: its acknowledgment is shown.
+func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
+	parked, err := e.yield(tx, l, out)
+	if err != nil {
+		return err
+	}
+	var t terms
+	if err := json.Unmarshal(out.Yield, &t); err != nil {
+		return err
+	}
+	if !parked || t.Ack == "" || t.Ack == out.Text || l.Turn.ReplyTo.IsZero() {
+		return nil
+	}
+	_, _, err = e.Poster.Post(tx, store.Outbox{
+		OnceKey: fmt.Sprintf("turn/%d/ack", l.Turn.ID), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+		Text: t.Ack, Session: l.Session.ID, At: e.World.Now(),
+	})
+	return err
+}
+
+// yield arms the wait that a turn asked for. parked is also true where the
+// batch is settled already and its events are queued for the next turn.
+func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, out agent.Outcome) (parked bool, err error) {
+	var t terms
+	if err := json.Unmarshal(out.Yield, &t); err != nil {
+		return false, fmt.Errorf("the terms of a wait: %w", err)
+	}
+	if t.WaitFor == "message" {
+		return true, e.armMessage(tx, l, t)
+	}
+	batch, err := e.batch(tx, l.Session.ID, l.Turn.Chain)
+	if err != nil || len(batch) == 0 {
+		return false, err
+	}
+	_, err = e.arm(tx, l, batch, t)
+	return true, err
+}
+
+// armMessage waits for the next message of a person. Messages need no wait to
+// start a turn; the row keeps the run alive and holds the deadline.
+func (e *Engine) armMessage(tx *store.Tx, l *kernel.Lease, t terms) error {
+	w := store.Wait{
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: "message", ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+		Note: t.Message, At: e.World.Now(),
+	}
+	if t.Deadline > 0 {
+		w.Deadline = w.At.Add(time.Duration(t.Deadline) * time.Second)
+		if err := tx.SetTimer(store.Timer{Kind: TimerWait, Ref: strconv.FormatInt(w.Turn, 10), Due: w.Deadline}); err != nil {
+			return err
+		}
+		tx.OnCommit(func() { e.kernel.Due(w.Deadline) })
+	}
+	return tx.InsertWait(w)
+}
+
+// MessageArrived is called by intake before it queues a person's message: a
+// run that waits for a message takes it.
+func (e *Engine) MessageArrived(tx *store.Tx, row *store.Inbox) error {
+	waits, err := tx.Waits(row.Session)
+	if err != nil {
+		return err
+	}
+	for _, w := range waits {
+		if w.Kind != "message" {
+			continue
+		}
+		turn, err := tx.TurnByID(w.Turn)
+		if err != nil {
+			return err
+		}
+		row.ForRun, row.Chain = w.Run, turn.Chain
+		if w.Note != "" {
+			if err := e.queueNote(tx, w, turn.Chain, "Your note from before you waited: "+w.Note); err != nil {
+				return err
+			}
+		}
+		return e.disarm(tx, w)
+	}
+	return nil
+}
