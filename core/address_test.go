@@ -87,7 +87,7 @@ func TestAddressIdentity(t *testing.T) {
 	moved.Parent = "q"
 	require.True(t, a.Same(moved), "the parent is only an attribute")
 	require.False(t, a.Same(a.InThread("")))
-	require.Equal(t, a.InThread("u").Thread, "u")
+	require.Equal(t, "u", a.InThread("u").Thread)
 	require.Equal(t, "t", a.Thread, "InThread changes a copy")
 	require.False(t, a.IsZero())
 	require.True(t, core.Address{Parent: "p"}.IsZero())

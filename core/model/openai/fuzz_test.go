@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -25,14 +24,14 @@ func FuzzStream(f *testing.F) {
 	f.Add(": c\r\n\r\ndata:\r\ndata: null\n\ndata: [DONE]")
 	f.Fuzz(func(t *testing.T, body string) {
 		answer := roundTripper(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})
 		p, err := openai.New(openai.Config{Transport: answer, Clock: clock.Real{}})
 		require.NoError(t, err)
 		got, _, err := model.Collect(t.Context(), clock.Real{}, p, model.Request{}, model.Options{})
 		if err != nil {
 			var e *model.Error
-			require.True(t, errors.As(err, &e), "%v", err)
+			require.ErrorAs(t, err, &e)
 			return
 		}
 		require.NoError(t, model.Validate(model.Repair([]model.Item{got})))

@@ -48,7 +48,7 @@ func says(status int, contentType, body string) http.HandlerFunc {
 func sse(body string) http.HandlerFunc { return says(http.StatusOK, "text/event-stream", body) }
 
 // text and the like are events of a stream.
-func event(json string) string { return "data: " + json + "\n\n" }
+func event(data string) string { return "data: " + data + "\n\n" }
 
 func text(s string) string {
 	return event(fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, s))
@@ -309,10 +309,12 @@ func TestStreamStalls(t *testing.T) {
 
 func TestStreamEndsWhenTheCallerLeaves(t *testing.T) {
 	p := service(t, sse(strings.Repeat(text("la"), 100)+fragments(`{"index":0,"id":"a","function":{"name":"x"}}`)+end))
-	for range p.Stream(t.Context(), model.Request{}) {
+	for _, err := range p.Stream(t.Context(), model.Request{}) {
+		require.NoError(t, err)
 		break
 	}
-	for d := range p.Stream(t.Context(), model.Request{}) {
+	for d, err := range p.Stream(t.Context(), model.Request{}) {
+		require.NoError(t, err)
 		if d.Call != nil {
 			break
 		}

@@ -25,7 +25,7 @@ func request(req model.Request) api.ChatCompletionRequest {
 	if newTokenLimit.MatchString(req.Model) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
-		out.MaxTokens = req.MaxTokens
+		out.MaxTokens = req.MaxTokens //nolint:staticcheck // most compatible servers know no other key
 	}
 	return out
 }

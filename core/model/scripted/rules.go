@@ -156,13 +156,13 @@ func compileRule(r Rule) (*rule, error) {
 	return c, nil
 }
 
-func (c *rule) patterns() error {
+func (r *rule) patterns() error {
 	for _, p := range []struct {
 		key, text string
 		re        **regexp.Regexp
 	}{
-		{"user", c.When.User, &c.user}, {"task", c.When.Task, &c.task}, {"result", c.When.Result, &c.result},
-		{"event", c.When.Event, &c.event}, {"system", c.When.System, &c.system},
+		{"user", r.When.User, &r.user}, {"task", r.When.Task, &r.task}, {"result", r.When.Result, &r.result},
+		{"event", r.When.Event, &r.event}, {"system", r.When.System, &r.system},
 	} {
 		if p.text == "" {
 			continue
@@ -197,9 +197,9 @@ func pattern(s string) (*regexp.Regexp, error) {
 }
 
 // kinds refuses a rule that wants the newest item to be two things.
-func (c *rule) kinds() error {
+func (r *rule) kinds() error {
 	n := 0
-	for _, wanted := range []bool{c.user != nil, c.result != nil || c.When.LastTool != "", c.event != nil} {
+	for _, wanted := range []bool{r.user != nil, r.result != nil || r.When.LastTool != "", r.event != nil} {
 		if wanted {
 			n++
 		}
@@ -210,8 +210,8 @@ func (c *rule) kinds() error {
 	return nil
 }
 
-func (c *rule) calls() error {
-	for i, call := range c.Call {
+func (r *rule) calls() error {
+	for i, call := range r.Call {
 		if call.Tool == "" {
 			return fmt.Errorf("call %d has no tool", i+1)
 		}
@@ -225,38 +225,38 @@ func (c *rule) calls() error {
 		if err := d.Decode(&args); err != nil || args == nil {
 			return fmt.Errorf("call %d: args are no object", i+1)
 		}
-		c.args = append(c.args, args)
+		r.args = append(r.args, args)
 	}
 	return nil
 }
 
 // answers reports whether the rule has an answer, and not only a failure.
-func (c *rule) answers() bool { return c.Say != nil || len(c.Call) > 0 || c.Think != "" }
+func (r *rule) answers() bool { return r.Say != nil || len(r.Call) > 0 || r.Think != "" }
 
 // match reports whether the rule is for req, and returns the expansion of its
 // groups.
-func (c *rule) match(req model.Request, n newest) (groups, bool) {
+func (r *rule) match(req model.Request, n newest) (groups, bool) {
 	switch {
-	case c.When.Agent != "" && c.When.Agent != req.Agent,
-		c.system != nil && !c.system.MatchString(req.System),
-		c.task != nil && !c.matchTask(req),
-		c.When.LastTool != "" && (n.kind != model.ToolOutput || n.tool != c.When.LastTool):
+	case r.When.Agent != "" && r.When.Agent != req.Agent,
+		r.system != nil && !r.system.MatchString(req.System),
+		r.task != nil && !r.matchTask(req),
+		r.When.LastTool != "" && (n.kind != model.ToolOutput || n.tool != r.When.LastTool):
 		return nil, false
 	}
 	switch {
-	case c.result != nil:
-		return n.match(model.ToolOutput, c.result)
-	case c.event != nil:
-		return n.match(model.Event, c.event)
-	case c.user != nil:
-		return n.match(model.User, c.user)
+	case r.result != nil:
+		return n.match(model.ToolOutput, r.result)
+	case r.event != nil:
+		return n.match(model.Event, r.event)
+	case r.user != nil:
+		return n.match(model.User, r.user)
 	}
 	return nil, true
 }
 
-func (c *rule) matchTask(req model.Request) bool {
+func (r *rule) matchTask(req model.Request) bool {
 	for _, s := range []string{req.Task, req.TaskName, req.TaskText} {
-		if s != "" && c.task.MatchString(s) {
+		if s != "" && r.task.MatchString(s) {
 			return true
 		}
 	}

@@ -272,11 +272,15 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 func TestStreamEndsWhenTheCallerLeaves(t *testing.T) {
 	p := provider(t, `{"say":"a long answer","think":"hm","call":[{"tool":"x"}]}`, scripted.Options{})
 	for n := range 7 {
-		for range p.Stream(t.Context(), items(user("hi"))) {
-			if n--; n < 0 {
+		seen := 0
+		for _, err := range p.Stream(t.Context(), items(user("hi"))) {
+			require.NoError(t, err)
+			seen++
+			if seen > n {
 				break
 			}
 		}
+		require.Equal(t, min(n+1, 6), seen)
 	}
 }
 
