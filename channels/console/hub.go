@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,6 +27,9 @@ type Options struct {
 	// Keep is how many messages of each place survive a compaction. 0 means
 	// 1000. With a message goes the memory of its idempotency key.
 	Keep int
+
+	// sync puts a file on disk; nil means (*os.File).Sync.
+	sync func(*os.File) error
 }
 
 // Hub is the platform. Open creates it; Close ends it. All methods may be
@@ -79,8 +83,12 @@ func Open(o Options) (*Hub, error) {
 	return h, nil
 }
 
+// openFile reads the journal, and rewrites it when it has grown.
 func (h *Hub) openFile(o Options) error {
-	j, err := openJournal(o.Path, h.st.apply)
+	if o.sync == nil {
+		o.sync = (*os.File).Sync
+	}
+	j, err := openJournal(o.Path, o.sync, h.st.apply)
 	if err != nil {
 		return err
 	}
@@ -91,11 +99,19 @@ func (h *Hub) openFile(o Options) error {
 		h.st.seq = uint64(max(h.clock.Now().UnixMilli(), 0))
 	}
 	if j.size > o.CompactOver {
-		err := j.compact(func(yield func(*record) error) error { return h.st.snapshot(o.Keep, yield) })
+		trimmed := newState()
+		err := j.compact(func(yield func(*record) error) error {
+			return h.st.snapshot(o.Keep, func(r *record) error {
+				trimmed.apply(r)
+				return yield(r)
+			})
+		})
 		if err != nil {
 			_ = j.close()
 			return err
 		}
+		trimmed.sortChanges()
+		h.st = trimmed
 	}
 	h.journal = j
 	return nil

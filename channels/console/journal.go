@@ -28,13 +28,14 @@ type header struct {
 type journal struct {
 	path   string
 	file   *os.File
+	sync   func(*os.File) error
 	size   int64 // of what was accepted
 	broken error // set when the file's state is unknown; nothing is accepted then
 }
 
 // openJournal opens or creates the file and hands every record to apply. A
 // torn last line, which a crash leaves behind, is cut off.
-func openJournal(path string, apply func(*record)) (*journal, error) {
+func openJournal(path string, sync func(*os.File) error, apply func(*record)) (*journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, journalError(path, err)
 	}
@@ -42,7 +43,7 @@ func openJournal(path string, apply func(*record)) (*journal, error) {
 	if err != nil {
 		return nil, journalError(path, err)
 	}
-	j := &journal{path: path, file: file}
+	j := &journal{path: path, file: file, sync: sync}
 	if err := j.load(apply); err != nil {
 		_ = file.Close()
 		return nil, err
@@ -69,7 +70,7 @@ func (j *journal) load(apply func(*record)) error {
 			break
 		}
 		if err := j.take(line, number, apply); err != nil {
-			if _, more := in.Peek(1); more == nil {
+			if _, more := in.Peek(1); more == nil || !torn(line, number) || errors.Is(err, errNewer) {
 				return core.Errorf("console_journal", "console journal %s, line %d: %v", j.path, number, err).
 					WithRemedy("the file is damaged; remove the line or move the file away")
 			}
@@ -87,6 +88,12 @@ func (j *journal) load(apply func(*record)) error {
 		return j.append(header{Console: journalVersion}, true)
 	}
 	return nil
+}
+
+// torn reports whether a last line that cannot be read may be what a crash left
+// of ours. The first line is of little variety: another one is not ours.
+func torn(line []byte, number int) bool {
+	return number > 1 || bytes.HasPrefix([]byte(`{"console":1}`), bytes.TrimRight(line, "\x00\n"))
 }
 
 // errNewer is fatal even on the last line: the file is whole, but not for us.
@@ -128,7 +135,7 @@ func (j *journal) append(v any, durable bool) error {
 	line = append(line, '\n')
 	_, err = j.file.Write(line)
 	if err == nil && durable {
-		err = j.file.Sync()
+		err = j.sync(j.file)
 	}
 	if err == nil {
 		j.size += int64(len(line))
@@ -152,7 +159,7 @@ func (j *journal) undo() error {
 // compact replaces the file by one with only the records of write. The old
 // file stays until the new one is whole and on disk.
 func (j *journal) compact(write func(yield func(*record) error) error) error {
-	next := &journal{path: j.path + ".new"}
+	next := &journal{path: j.path + ".new", sync: j.sync}
 	file, err := os.OpenFile(next.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return journalError(next.path, err)
@@ -169,7 +176,7 @@ func (j *journal) compact(write func(yield func(*record) error) error) error {
 	}
 	_ = j.file.Close()
 	j.file, j.size = file, next.size
-	return syncFolder(filepath.Dir(j.path))
+	return j.syncFolder()
 }
 
 func (j *journal) fill(write func(yield func(*record) error) error) error {
@@ -179,21 +186,21 @@ func (j *journal) fill(write func(yield func(*record) error) error) error {
 	if err := write(func(r *record) error { return j.append(r, false) }); err != nil {
 		return err
 	}
-	if err := j.file.Sync(); err != nil {
+	if err := j.sync(j.file); err != nil {
 		return journalError(j.path, err)
 	}
 	return nil
 }
 
 // syncFolder makes a rename durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
+func (j *journal) syncFolder() error {
+	folder, err := os.Open(filepath.Dir(j.path))
 	if err != nil {
-		return journalError(path, err)
+		return journalError(j.path, err)
 	}
 	defer func() { _ = folder.Close() }()
-	if err := folder.Sync(); err != nil {
-		return journalError(path, err)
+	if err := j.sync(folder); err != nil {
+		return journalError(j.path, err)
 	}
 	return nil
 }
