@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func noEnv(string) (string, bool) { return "", false }
 
 // parse reads a document that must be right.
-func parse(t testing.TB, src string) *config.Config {
+func parse(t *testing.T, src string) *config.Config {
 	t.Helper()
 	c, _, err := config.Parse("<test>", []byte(src), config.Options{Env: noEnv, Home: "/home/skein", Built: config.AllParts()})
 	require.NoError(t, err)
@@ -240,4 +240,16 @@ func TestB349_FalseAndZeroSurvive(t *testing.T) {
 		require.Zero(t, c.Queue("console", "default").Debounce)
 	}
 	require.Empty(t, config.Diff(c, again))
+}
+
+// BenchmarkParse measures what a start spends on its configuration.
+func BenchmarkParse(b *testing.B) {
+	src, err := os.ReadFile("testdata/sample.json5")
+	require.NoError(b, err)
+	opts := config.Options{Env: noEnv, Home: "/home/skein", Built: config.AllParts()}
+	for b.Loop() {
+		if _, _, err := config.Parse("<bench>", src, opts); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -35,6 +35,7 @@ func TestGolden(t *testing.T) {
 }
 
 func checkGolden(t *testing.T, name string, bad bool) {
+	t.Helper()
 	archive, err := txtar.ParseFile(name)
 	require.NoError(t, err)
 	_, warnings, err := config.Load("skein.json5", archiveOptions(archive))
@@ -89,12 +90,14 @@ func fileIn(archive *txtar.Archive, name string) string {
 }
 
 func writeWant(t *testing.T, name string, archive *txtar.Archive, want string) {
+	t.Helper()
 	files := archive.Files[:0]
 	for _, f := range archive.Files {
 		if f.Name != "want" {
 			files = append(files, f)
 		}
 	}
-	archive.Files = append(files, txtar.File{Name: "want", Data: []byte(want)})
+	files = append(files, txtar.File{Name: "want", Data: []byte(want)})
+	archive.Files = files
 	require.NoError(t, os.WriteFile(name, txtar.Format(archive), 0o644))
 }

@@ -61,7 +61,7 @@ func (inc *includer) expand(n *json5.Node) (*json5.Node, error) {
 		return nil, err
 	}
 	if len(n.Members) > 0 && base.Kind != json5.Object {
-		return nil, Problems{{Pos: names.Pos, Path: includeKey, Expected: "a file that holds an object, since keys stand beside it", Found: describeNode(base)}}
+		return nil, InvalidError{{Pos: names.Pos, Path: includeKey, Expected: "a file that holds an object, since keys stand beside it", Found: describeNode(base)}}
 	}
 	return overlay(base, n), nil
 }
@@ -82,7 +82,7 @@ func (inc *includer) include(names *json5.Node) (*json5.Node, error) {
 		list = names.Items
 	}
 	if len(list) == 0 {
-		return nil, Problems{{Pos: names.Pos, Path: includeKey, Expected: "at least one file", Found: "an empty list"}}
+		return nil, InvalidError{{Pos: names.Pos, Path: includeKey, Expected: "at least one file", Found: "an empty list"}}
 	}
 	var merged *json5.Node
 	for _, name := range list {
@@ -97,21 +97,21 @@ func (inc *includer) include(names *json5.Node) (*json5.Node, error) {
 
 func (inc *includer) file(name *json5.Node) (*json5.Node, error) {
 	if name.Kind != json5.String || name.Text == "" {
-		return nil, Problems{{Pos: name.Pos, Path: includeKey, Expected: "the name of a file", Found: describeNode(name)}}
+		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Expected: "the name of a file", Found: describeNode(name)}}
 	}
 	path := name.Text
 	if !filepath.IsAbs(path) && isFile(name.Pos.File) {
 		path = filepath.Join(filepath.Dir(name.Pos.File), path)
 	}
 	if slices.Contains(inc.stack, path) || slices.Contains(inc.stack, filepath.Clean(path)) {
-		return nil, Problems{{Pos: name.Pos, Path: includeKey, Message: "a file includes itself: " + strings.Join(append(inc.stack, path), " -> "), Suggestion: "break the circle"}}
+		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Message: "a file includes itself: " + strings.Join(append(inc.stack, path), " -> "), Suggestion: "break the circle"}}
 	}
 	if len(inc.stack) > maxIncludeDepth {
-		return nil, Problems{{Pos: name.Pos, Path: includeKey, Message: fmt.Sprintf("includes nested deeper than %d files", maxIncludeDepth)}}
+		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Message: fmt.Sprintf("includes nested deeper than %d files", maxIncludeDepth)}}
 	}
 	src, err := inc.read(path)
 	if err != nil {
-		return nil, Problems{{Pos: name.Pos, Path: includeKey, Message: "the included file cannot be read: " + err.Error()}}
+		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Message: "the included file cannot be read: " + err.Error()}}
 	}
 	return inc.parse(path, src)
 }

@@ -156,6 +156,7 @@ func (k *Key) describeShape(t reflect.Type) {
 
 // describeFields adds the keys of a struct; embedded structs are spread out.
 func (k *Key) describeFields(t reflect.Type, index []int) {
+	var accounts *Key
 	for i := range t.NumField() {
 		f := t.Field(i)
 		at := append(append([]int(nil), index...), i)
@@ -175,8 +176,11 @@ func (k *Key) describeFields(t reflect.Type, index []int) {
 		key.Struct, _, _ = strings.Cut(t.Name(), "[")
 		k.Fields = append(k.Fields, key)
 		if tag.direct {
-			defer k.addDirect(key.Elem)
+			accounts = key.Elem
 		}
+	}
+	if accounts != nil {
+		k.addDirect(accounts)
 	}
 }
 

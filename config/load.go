@@ -55,7 +55,7 @@ func Find(explicit string, opts Options) (string, error) {
 	return "", fmt.Errorf("%w: looked for %s; name one with --config, or write one with skein init", ErrNotFound, strings.Join(candidates, " and "))
 }
 
-// Load reads, merges and decodes a file. The error is of type Problems if the
+// Load reads, merges and decodes a file. The error is of type InvalidError if the
 // content is wrong, else of the file system.
 func Load(path string, opts Options) (*Config, Warnings, error) {
 	doc, err := ReadTree(path, opts)
@@ -76,7 +76,7 @@ func Parse(name string, src []byte, opts Options) (*Config, Warnings, error) {
 }
 
 // Decode makes a configuration of a tree, which may be the result of Merge. It
-// takes over the tree. The error is of type Problems.
+// takes over the tree. The error is of type InvalidError.
 func Decode(tree *json5.Node, opts Options) (*Config, Warnings, error) {
 	return decodeDocument(&Document{Path: tree.Pos.File, Tree: tree}, opts)
 }
@@ -109,7 +109,7 @@ func ParseTree(name string, src []byte, opts Options) (*Document, error) {
 		return nil, err
 	}
 	if tree.Kind != json5.Object {
-		return nil, Problems{{Pos: tree.Pos, Expected: "an object", Found: describeNode(tree), Suggestion: "a configuration is written { ... }"}}
+		return nil, InvalidError{{Pos: tree.Pos, Expected: "an object", Found: describeNode(tree), Suggestion: "a configuration is written { ... }"}}
 	}
 	return &Document{Path: name, Files: inc.files, Tree: tree}, nil
 }
@@ -125,7 +125,7 @@ func decodeDocument(doc *Document, opts Options) (*Config, Warnings, error) {
 	inFileOrder(d.problems)
 	inFileOrder(d.warnings)
 	if len(d.problems) > 0 {
-		return nil, slices.Clip(d.warnings), Problems(d.problems)
+		return nil, slices.Clip(d.warnings), InvalidError(d.problems)
 	}
 	return c, slices.Clip(d.warnings), nil
 }

@@ -45,12 +45,13 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is the error that Load, Parse and Decode return: everything that is
-// wrong with a configuration, in the order of the file.
-type Problems []Problem
+// InvalidError is the error that Load, Parse and Decode return for a
+// configuration that cannot be used: everything that is wrong with it, in the
+// order of the file.
+type InvalidError []Problem
 
 // Error returns one line for each problem.
-func (p Problems) Error() string { return lines(p) }
+func (e InvalidError) Error() string { return lines(e) }
 
 // Warnings are problems that do not keep a configuration from being used.
 type Warnings []Problem
@@ -74,12 +75,12 @@ func inFileOrder(problems []Problem) {
 }
 
 // syntaxProblems turns what the JSON5 parser reports into problems.
-func syntaxProblems(err error) Problems {
+func syntaxProblems(err error) InvalidError {
 	var faults json5.Errors
 	if !errors.As(err, &faults) {
-		return Problems{{Message: err.Error()}}
+		return InvalidError{{Message: err.Error()}}
 	}
-	problems := make(Problems, len(faults))
+	problems := make(InvalidError, len(faults))
 	for i, f := range faults {
 		problems[i] = Problem{Pos: f.Pos, Message: f.Message, Suggestion: f.Hint}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/skein-bot/skein/config/json5"
 )
 
-func resolvedSchema(t testing.TB) *jsonschema.Resolved {
+func resolvedSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var schema jsonschema.Schema
 	require.NoError(t, json.Unmarshal(config.Schema(), &schema))
@@ -90,7 +90,7 @@ func (d *drawer) coin() bool { return rapid.Bool().Draw(d.t, "coin") }
 func (d *drawer) object(k *config.Key) *json5.Node {
 	n := json5.NewObject()
 	for _, f := range k.Fields {
-		if d.leaveOut(k, f) {
+		if d.leaveOut(f) {
 			continue
 		}
 		n.Set(f.Name, d.value(f))
@@ -99,7 +99,7 @@ func (d *drawer) object(k *config.Key) *json5.Node {
 }
 
 // leaveOut spares keys that depend on others, and a random half of the rest.
-func (d *drawer) leaveOut(k, f *config.Key) bool {
+func (d *drawer) leaveOut(f *config.Key) bool {
 	switch {
 	case f.Direct || slices.Contains([]string{"projects", "roles", "default"}, f.Name):
 		return true
@@ -212,7 +212,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		c, _, err := config.Parse("<fuzz>", src, opts)
 		if err != nil {
-			var problems config.Problems
+			var problems config.InvalidError
 			require.ErrorAs(t, err, &problems)
 			require.NotEmpty(t, problems)
 			return

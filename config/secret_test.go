@@ -117,7 +117,7 @@ func TestResolveIsAllOrNothing(t *testing.T) {
 	c, _, err := config.Parse("dir/skein.json5", []byte(src), opts)
 	require.NoError(t, err)
 	err = c.ResolveSecrets(opts)
-	var problems config.Problems
+	var problems config.InvalidError
 	require.ErrorAs(t, err, &problems)
 	require.Equal(t, `dir/skein.json5:4:37: models.providers.gone.apiKey: the environment variable GONE is not set (set it, for example export GONE=...)
 dir/skein.json5:5:38: models.providers.empty.apiKey: the secret from env EMPTY is empty

@@ -44,6 +44,13 @@ func (d *decoder) secretReference(n *json5.Node, path Path) (Secret, bool) {
 		return Secret{}, false
 	}
 	if source != "env" {
+		var fault *textFault
+		if id, fault = expandVariables(id, d.opts.env()); fault != nil {
+			d.report(Problem{Pos: n.Pos, Path: path.Child("id").String(), Message: fault.message, Suggestion: fault.suggestion})
+			return Secret{}, false
+		}
+	}
+	if source == "file" {
 		id = d.resolvePath(id, "path", n.Pos.File)
 	}
 	return newSecret(secretPayload{source: SecretSource(source), id: id, pos: n.Pos}), true
@@ -66,7 +73,7 @@ func (d *decoder) referencePart(n *json5.Node, key, expected string, path Path, 
 // ResolveSecrets reads the values of all secrets that are in use: not those of
 // channels, accounts and plugins that are switched off, nor of parts that this
 // build lacks. It is all or nothing: if one is missing, none is set, and the
-// error, of type Problems, names every missing one and its place. It must be
+// error, of type InvalidError, names every missing one and its place. It must be
 // called before the configuration is shared between goroutines; it reads files
 // and blocks for as long.
 func (c *Config) ResolveSecrets(opts Options) error {
@@ -90,7 +97,7 @@ func (c *Config) ResolveSecrets(opts Options) error {
 type secretReader struct {
 	opts     Options
 	values   map[*secretPayload]string
-	problems Problems
+	problems InvalidError
 }
 
 func (r *secretReader) resolve(path Path, s Secret) {

@@ -221,7 +221,8 @@ func (p *parser) word(n *Node) *Error {
 }
 
 func (p *parser) nested(n *Node, read func(*Node) *Error) *Error {
-	if p.depth++; p.depth > MaxDepth {
+	p.depth++
+	if p.depth > MaxDepth {
 		return p.fail(fmt.Sprintf("nested deeper than %d levels", MaxDepth), "")
 	}
 	p.next() // the bracket
