@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 // watcher implements every hook and writes down what it was told.
 type watcher struct {
 	name  string
+	mu    *sync.Mutex // where calls outlive their deadline
 	calls *[]string
 	err   error
 	place *core.Address
@@ -37,11 +39,19 @@ var (
 func (w watcher) Name() string { return w.name }
 
 func (w watcher) told(ctx context.Context, what string) error {
-	*w.calls = append(*w.calls, w.name+" "+what)
+	w.write(w.name + " " + what)
 	if w.act != nil {
 		w.act(ctx)
 	}
 	return w.err
+}
+
+func (w watcher) write(call string) {
+	if w.mu != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+	}
+	*w.calls = append(*w.calls, call)
 }
 
 func (w watcher) SubagentSpawning(ctx context.Context, e SpawningEvent) (*core.Address, error) {
@@ -185,8 +195,9 @@ func TestHookDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		release := make(chan struct{})
-		stubborn := watcher{name: "stubborn", calls: &calls, act: func(context.Context) { <-release }}
-		polite := watcher{name: "polite", calls: &calls, act: func(ctx context.Context) { <-ctx.Done() }}
+		var mu sync.Mutex
+		stubborn := watcher{name: "stubborn", mu: &mu, calls: &calls, act: func(context.Context) { <-release }}
+		polite := watcher{name: "polite", mu: &mu, calls: &calls, act: func(ctx context.Context) { <-ctx.Done() }}
 		h := NewHooks(clock.Real{}, nil, 3*time.Second, stubborn, polite)
 		start := time.Now()
 		_, err := h.Spawning(t.Context(), SpawningEvent{Run: run()})

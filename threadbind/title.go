@@ -9,13 +9,13 @@ import (
 )
 
 // Title returns text as one line fit for the title of a thread: white space
-// collapsed, control characters and broken bytes removed, and cut between two
-// graphemes to at most limit UTF-16 code units, the strictest way in which
+// collapsed, characters that control the text or its direction and broken bytes
+// removed, and cut between two graphemes to at most limit UTF-16 code units, the strictest way in which
 // platforms count. A cut is marked by an ellipsis. A limit of 0 or less does
 // not cut.
 func Title(text string, limit int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
 	if limit <= 0 || units(text) <= limit {
 		return text
