@@ -76,7 +76,8 @@ func (c *Config) Path() string { return c.source.path }
 func (c *Config) Files() []string { return append([]string(nil), c.source.files...) }
 
 // Tree returns the document as it was read, includes merged, before defaults,
-// variables and secrets. It must not be changed; Clone it first.
+// variables and secrets. A secret that is written out in the file stands in it in
+// clear. It must not be changed; Clone it first.
 func (c *Config) Tree() *json5.Node { return c.source.tree }
 
 // Commands says who may use chat commands.
