@@ -18,9 +18,9 @@ type View struct {
 	Busy bool
 }
 
-// View returns b with its clock at now. /agents, /session and `skein bindings`
+// View returns b with its clock. /agents, /session and `skein bindings`
 // show it.
-func (s *Service) View(tx Tx, b core.Binding, now core.Millis) (View, error) {
+func (s *Service) View(tx Tx, b core.Binding) (View, error) {
 	busy, since, err := tx.SessionBusy(b.Session)
 	if err != nil {
 		return View{}, err
@@ -41,7 +41,7 @@ func (s *Service) Show(tx Tx, at core.Address, now core.Millis) (View, Changes, 
 	if err != nil {
 		return View{}, c, err
 	}
-	v, err := s.View(tx, b, now)
+	v, err := s.View(tx, b)
 	return v, c, err
 }
 
@@ -72,7 +72,7 @@ func (s *Service) setLimit(tx Tx, at core.Address, actor Actor, ev Event, now co
 	if b, err = s.check(tx, b, now, &c); err != nil {
 		return View{}, c, err
 	}
-	v, err := s.View(tx, b, now)
+	v, err := s.View(tx, b)
 	return v, c, err
 }
 

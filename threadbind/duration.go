@@ -104,7 +104,7 @@ func scale(number string, unit time.Duration) (d time.Duration, ok bool) {
 	if d > maxDuration/unit {
 		return 0, false
 	}
-	d *= unit
+	d = time.Duration(int64(d) * int64(unit))
 	for i := range len(fraction) {
 		if fraction[i] == '.' {
 			return 0, false
@@ -125,16 +125,15 @@ func Duration(d time.Duration) string {
 	d = roundUp(d, time.Second)
 	var b strings.Builder
 	for _, u := range durationUnits() {
-		n := d / u.length
-		if n == 0 {
+		n := int64(d / u.length)
+		if d %= u.length; n == 0 {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(strconv.FormatInt(int64(n), 10))
+		b.WriteString(strconv.FormatInt(n, 10))
 		b.WriteByte(u.letter)
-		d -= n * u.length
 	}
 	return b.String()
 }

@@ -17,7 +17,7 @@ import (
 
 // fixture is a service on a fake store and a fake channel with threads.
 type fixture struct {
-	t       testing.TB
+	t       *testing.T
 	store   *fakeStore
 	channel *fakeChannel
 	set     Settings
@@ -39,7 +39,7 @@ var (
 	boss  = Actor{User: "fake:boss", Operator: true}
 )
 
-func newFixture(t testing.TB) *fixture {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, store: newFakeStore(), channel: &fakeChannel{}, set: DefaultSettings(), now: t0}
 	f.store.sessions[sessionCats] = fakeSession{key: "agent:main:subagent:cats", live: true}

@@ -1,7 +1,6 @@
 package threadbind
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -250,8 +249,8 @@ func TestSendFailed(t *testing.T) {
 			f := newFixture(t)
 			f.focus(thread, nil)
 			f.focus(team, func(r *Request) { r.Session = sessionDogs })
-			send := func(at core.Address) Changes {
-				return f.tx(func(tx Tx) (Changes, error) { return f.service.SendFailed(tx, at, class, f.now) })
+			send := func(at core.Address) {
+				f.tx(func(tx Tx) (Changes, error) { return f.service.SendFailed(tx, at, class, f.now) })
 			}
 			send(thread)
 			send(team.InThread("unbound"))
@@ -381,8 +380,8 @@ func TestPurge(t *testing.T) {
 	f.timer(TimerPurge, b.ID)
 }
 
-// TestStoreFailsAnywhere: an error of the store in any write is the error of
-// the method, and leaves nothing behind.
+// TestStoreFailsAnywhere: an error of the store in any call is the error of the
+// method, and leaves nothing behind.
 func TestStoreFailsAnywhere(t *testing.T) {
 	thread := team.InThread("T1")
 	limit := hours(1)
@@ -390,6 +389,65 @@ func TestStoreFailsAnywhere(t *testing.T) {
 		"resolve": func(f *fixture, tx Tx) (Changes, error) {
 			r, err := f.service.Resolve(tx, thread, f.now)
 			return r.Changes, err
+		},
+		"resolve late": func(f *fixture, tx Tx) (Changes, error) {
+			r, err := f.service.Resolve(tx, thread, f.now.Add(hours(24)))
+			return r.Changes, err
+		},
+		"resolve elsewhere": func(f *fixture, tx Tx) (Changes, error) {
+			r, err := f.service.Resolve(tx, team.InThread("T2"), f.now)
+			return r.Changes, err
+		},
+		"peek": func(f *fixture, tx Tx) (Changes, error) {
+			_, err := f.service.Peek(tx, thread, f.now)
+			return Changes{}, err
+		},
+		"peek late": func(f *fixture, tx Tx) (Changes, error) {
+			_, err := f.service.Peek(tx, thread, f.now.Add(hours(24)))
+			return Changes{}, err
+		},
+		"reply": func(f *fixture, tx Tx) (Changes, error) { return f.service.Replied(tx, thread, f.now) },
+		"reply late": func(f *fixture, tx Tx) (Changes, error) {
+			return f.service.Replied(tx, thread, f.now.Add(hours(24)))
+		},
+		"take over": func(f *fixture, tx Tx) (Changes, error) {
+			req := f.request()
+			req.At, req.Placement, req.Session = thread, core.PlacementCurrent, sessionDogs
+			_, c, err := f.service.Focus(tx, req, f.now)
+			return c, err
+		},
+		"prepare a child": func(f *fixture, tx Tx) (Changes, error) {
+			_, c, err := f.service.Prepare(tx, f.request(), f.now)
+			return c, err
+		},
+		"not focused": func(f *fixture, tx Tx) (Changes, error) {
+			_, c, err := f.service.Unfocus(tx, team, alice, f.now)
+			if core.ErrorCode(err) == CodeNotFocused {
+				err = nil
+			}
+			return c, err
+		},
+		"show": func(f *fixture, tx Tx) (Changes, error) {
+			_, c, err := f.service.Show(tx, thread, f.now)
+			return c, err
+		},
+		"end": func(f *fixture, tx Tx) (Changes, error) {
+			_, c, err := f.service.End(tx, "b001", core.EndManual, f.now)
+			return c, err
+		},
+		"account": func(f *fixture, tx Tx) (Changes, error) {
+			_, c, err := f.service.EndAccount(tx, "fake", "default", f.now)
+			return c, err
+		},
+		"send": func(f *fixture, tx Tx) (Changes, error) {
+			return f.service.SendFailed(tx, thread, core.SendForbidden, f.now)
+		},
+		"delete the group": func(f *fixture, tx Tx) (Changes, error) {
+			return f.service.PlaceChanged(tx, core.PlaceChange{Event: core.PlaceDeleted, Address: team}, f.now)
+		},
+		"load": func(_ *fixture, tx Tx) (Changes, error) {
+			_, err := NewIndex(0).Load(tx)
+			return Changes{}, err
 		},
 		"focus": func(f *fixture, tx Tx) (Changes, error) {
 			req := f.request()
@@ -429,15 +487,23 @@ func TestStoreFailsAnywhere(t *testing.T) {
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.focus(thread, nil)
-			before := f.binding("b001")
-			f.store.fail = errDown
-			_, err := f.try(func(tx Tx) (Changes, error) { return do(f, tx) })
-			require.True(t, errors.Is(err, errDown), "%v", err)
-			require.Len(t, f.store.bindings, 1)
-			require.Equal(t, before, f.binding("b001"))
-			require.Len(t, f.store.posts, 1)
+			for n := 1; ; n++ {
+				f := newFixture(t)
+				f.set.OnLate = LateResume
+				f.focus(thread, nil)
+				before := f.binding("b001")
+				f.store.failing(n)
+				_, err := f.try(func(tx Tx) (Changes, error) { return do(f, tx) })
+				if f.store.calls < n {
+					require.NoError(t, err)
+					require.Greater(t, n, 1)
+					return
+				}
+				require.ErrorIs(t, err, errDown, "call %d", n)
+				require.Len(t, f.store.bindings, 1)
+				require.Equal(t, before, f.binding("b001"))
+				require.Len(t, f.store.posts, 1)
+			}
 		})
 	}
 }

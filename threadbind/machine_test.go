@@ -141,11 +141,11 @@ func TestApply(t *testing.T) {
 func TestOpenedTakesPlaceDataAndSession(t *testing.T) {
 	b := activeBinding()
 	b.Status, b.Session, b.SessionKey = core.BindingPending, 0, ""
-	data := []byte(`{"webhook":"1"}`)
+	data := []byte("webhook 1")
 	got, _, err := Apply(b, Opened{Address: threadAddress("T2"), Data: data, Session: 9, SessionKey: "k"}, Limits{}, t0)
 	require.NoError(t, err)
-	data[2] = 'X'
-	require.Equal(t, `{"webhook":"1"}`, string(got.Data), "the record keeps its own copy")
+	data[0] = 'X'
+	require.Equal(t, []byte("webhook 1"), got.Data, "the record keeps its own copy")
 	require.Equal(t, threadAddress("T2"), got.Address)
 	require.Equal(t, int64(9), got.Session)
 	require.Equal(t, "k", got.SessionKey)

@@ -35,8 +35,8 @@ type modelBinding struct {
 	over     core.EndReason
 }
 
-func newModel(t *rapid.T, tt *testing.T) *model {
-	m := &model{f: newFixture(tt), bound: map[string]*modelBinding{}, last: map[string]core.Millis{}}
+func newModel(f *fixture, t *rapid.T) *model {
+	m := &model{f: f, bound: map[string]*modelBinding{}, last: map[string]core.Millis{}}
 	m.f.set.MaxPerUser = 0
 	m.places = []core.Address{
 		team, team.InThread("T1"), team.InThread("T2"),
@@ -147,10 +147,8 @@ func (m *model) focus(t *rapid.T) {
 	req.At, req.Placement = m.at(t), core.PlacementCurrent
 	req.Session = rapid.SampledFrom([]int64{sessionCats, sessionDogs}).Draw(t, "session")
 	req.Actor = rapid.SampledFrom([]Actor{alice, bob, boss, {}}).Draw(t, "who")
-	if rapid.IntRange(0, 3).Draw(t, "store fails") == 0 {
-		m.f.store.fail = errDown
-		defer func() { m.f.store.fail = nil }()
-	}
+	m.f.store.failing(rapid.IntRange(-20, 20).Draw(t, "store fails at call"))
+	defer m.f.store.failing(0)
 	_, holder := m.holder(req.At)
 	var plan Plan
 	_, err := m.f.try(func(tx Tx) (c Changes, err error) {
@@ -160,7 +158,7 @@ func (m *model) focus(t *rapid.T) {
 	switch {
 	case req.Actor.User == "":
 		require.Equal(t, CodeNotOwner, core.ErrorCode(err))
-	case m.f.store.fail != nil && core.ErrorCode(err) == "":
+	case m.f.store.failAt > 0 && m.f.store.calls >= m.f.store.failAt:
 		require.ErrorIs(t, err, errDown)
 	case holder != nil && holder.owner != req.Actor.User && !req.Actor.Operator:
 		require.Equal(t, CodeAlreadyFocused, core.ErrorCode(err))
@@ -328,7 +326,8 @@ func (m *model) check(t *rapid.T) {
 	}
 	farewells := map[string]int{}
 	for _, p := range m.f.store.posts {
-		if farewells[p.key]++; strings.HasPrefix(p.key, "farewell/") {
+		farewells[p.key]++
+		if strings.HasPrefix(p.key, "farewell/") {
 			require.Equal(t, 1, farewells[p.key])
 		}
 	}
@@ -338,7 +337,7 @@ func (m *model) check(t *rapid.T) {
 // restarts and failed transactions included, against the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := newModel(rt, t)
+		m := newModel(newFixture(t), rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"wait": m.wait, "message": m.message, "reply": m.reply, "focus": m.focus, "edit": m.edit, "unfocus": m.unfocus,
 			"work": m.work, "reload": m.reload, "sweep": m.sweep, "restart": m.restart, "place event": m.placeEvent, "": m.check,

@@ -124,11 +124,11 @@ func (s *Service) Undo(ctx context.Context, req core.ChildRequest, at core.Addre
 		if !ok {
 			return nil // nobody can tell
 		}
-		found := false
-		var err error
-		if at, _, found, err = finder.FindChild(ctx, req); err != nil || !found || !usable(at, req.Parent) {
+		left, _, found, err := finder.FindChild(ctx, req)
+		if err != nil || !found || !usable(left, req.Parent) {
 			return err
 		}
+		at = left
 	}
 	return adapter.CloseChild(ctx, at)
 }

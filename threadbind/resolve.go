@@ -69,25 +69,26 @@ func (s *Service) Resolve(tx Tx, at core.Address, now core.Millis) (Resolution, 
 func (s *Service) Peek(tx Tx, at core.Address, now core.Millis) (Resolution, error) {
 	for i, place := range scope(at) {
 		b, found, err := s.liveAt(tx, place)
-		if err != nil {
-			return Resolution{}, err
+		if err == nil && found {
+			found, err = s.holds(tx, &b, now)
 		}
-		if found && b.Status != core.BindingPending {
-			reason, err := s.over(tx, &b, now)
-			if err != nil {
-				return Resolution{}, err
-			}
-			if found = reason == core.NotEnded || i == 0 && s.resumes(at, reason); found && reason != core.NotEnded {
-				found, _, err = tx.SessionLive(b.Session)
-			}
-		} else if found = false; i == 0 {
-			b, found, err = s.resumable(tx, at)
+		if err == nil && !found && i == 0 {
+			b, found, err = s.resumable(tx, at, now)
 		}
 		if err != nil || found {
 			return Resolution{Binding: b, Found: found, Inherited: i > 0}, err
 		}
 	}
 	return Resolution{}, nil
+}
+
+// holds tells whether a live record is bound and not over.
+func (s *Service) holds(tx Tx, b *core.Binding, now core.Millis) (bool, error) {
+	if b.Status == core.BindingPending {
+		return false, nil
+	}
+	reason, err := s.over(tx, b, now)
+	return err == nil && reason == core.NotEnded, err
 }
 
 // Replied records that a reply of the bound session was delivered at an
@@ -189,7 +190,7 @@ func (s *Service) busy(tx Tx, b *core.Binding, now core.Millis) (bool, error) {
 // resume binds the session of the binding that expired last at an address
 // again, where onLate wants that.
 func (s *Service) resume(tx Tx, at core.Address, now core.Millis, c *Changes) (core.Binding, bool, error) {
-	old, found, err := s.resumable(tx, at)
+	old, found, err := s.resumable(tx, at, now)
 	if err != nil || !found {
 		return core.Binding{}, false, err
 	}
@@ -203,20 +204,27 @@ func (s *Service) resume(tx Tx, at core.Address, now core.Millis, c *Changes) (c
 }
 
 // resumable returns the binding that expired last at an address, if a late
-// message there makes it anew.
-func (s *Service) resumable(tx Tx, at core.Address) (core.Binding, bool, error) {
+// message there makes it anew. It may be one that has not been ended yet.
+func (s *Service) resumable(tx Tx, at core.Address, now core.Millis) (core.Binding, bool, error) {
 	if !s.resumes(at, core.EndIdle) {
 		return core.Binding{}, false, nil
 	}
-	if _, taken, err := s.liveAt(tx, at.Place()); err != nil || taken {
+	b, found, err := s.liveAt(tx, at.Place())
+	if err != nil {
 		return core.Binding{}, false, err
 	}
-	old, found, err := tx.LastEnded(at.Place())
-	if err != nil || !found || !s.resumes(at, old.Reason) {
+	var reason core.EndReason
+	if found {
+		reason, err = s.over(tx, &b, now)
+	} else {
+		b, found, err = tx.LastEnded(at.Place())
+		reason = b.Reason
+	}
+	if err != nil || !found || !s.resumes(at, reason) {
 		return core.Binding{}, false, err
 	}
-	live, _, err := tx.SessionLive(old.Session)
-	return old, live, err
+	live, _, err := tx.SessionLive(b.Session)
+	return b, live, err
 }
 
 // resumes tells whether the settings make a binding anew that ended for

@@ -182,7 +182,8 @@ func TestTitleProperties(t *testing.T) {
 		require.True(t, strings.HasPrefix(whole, kept))
 		for g := uniseg.NewGraphemes(whole); g.Next(); {
 			from, to := g.Positions()
-			require.False(t, from < len(kept) && len(kept) < to, "cut inside a grapheme")
+			inside := from < len(kept) && len(kept) < to && whole[len(kept):to] != " " // a space at the end is trimmed
+			require.False(t, inside, "cut inside a grapheme")
 		}
 	})
 }
