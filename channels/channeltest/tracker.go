@@ -105,6 +105,7 @@ func (t *Tracker) setPolled(name string, polled bool, grace time.Duration) {
 	defer t.mu.Unlock()
 	a := t.account(name)
 	a.polled = polled
+	a.stopGrace()
 	if grace > 0 && t.up {
 		t.extend(name, a, grace)
 	}

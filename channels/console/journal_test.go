@@ -376,7 +376,9 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "console.jsonl")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		h, err := Open(Options{Path: path, Clock: clock.Real{}})
+		o := Options{Path: path, Clock: clock.Real{}}
+		unsynced(&o)
+		h, err := Open(o)
 		if err != nil {
 			kept, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -385,7 +387,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		before := knows(t, h)
 		require.NoError(t, h.Close())
-		h = openFile(t, path)
+		h = openFile(t, path, unsynced)
 		require.Equal(t, before, knows(t, h))
 		require.NoError(t, h.Close())
 	})

@@ -115,10 +115,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, inner http.Handl
 // slowPoll waits on the clock. Nobody who is counted waits for a poll, so it
 // is counted for as long as it sleeps, and its updates are not.
 func (s *Server) slowPoll(ctx context.Context, account string, f channeltest.Fault) {
-	s.tracker.PollPauses(account)
 	ctx, done := s.tracker.Request(ctx, "slow poll", true)
 	defer done()
+	s.tracker.PollPauses(account)
 	_ = s.clock.Sleep(ctx, f.After) // a poll whose caller is gone ends by itself
+	s.tracker.PollBegins(account)
 }
 
 // discard is where a lost answer goes.
