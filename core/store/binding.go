@@ -61,11 +61,31 @@ func (tx *Tx) BindingsDue(now core.Millis, limit int) ([]core.Binding, error) {
 		ORDER BY due_at LIMIT $2`, int64(now), limit)
 }
 
-// NextBindingDue returns the earliest due time, 0 if none.
-func (tx *Tx) NextBindingDue() (core.Millis, error) {
+// BindingsDueFrom is BindingsDue for due times from the given one on.
+func (tx *Tx) BindingsDueFrom(from, now core.Millis, limit int) ([]core.Binding, error) {
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at >= $1
+		AND due_at <= $2 ORDER BY due_at LIMIT $3`, int64(from), int64(now), limit)
+}
+
+// NextBindingDue returns the earliest due time from the given one on, 0 if
+// none.
+func (tx *Tx) NextBindingDue(from core.Millis) (core.Millis, error) {
 	var due core.Millis
-	err := tx.one(`SELECT COALESCE(MIN(due_at), 0) FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0`, nil, &due)
+	err := tx.one(`SELECT COALESCE(MIN(due_at), 0) FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at >= $1`,
+		[]any{int64(from)}, &due)
 	return due, err
+}
+
+// HeldMessages returns the messages that wait in a session until a place can
+// be written to again, oldest first.
+func (tx *Tx) HeldMessages(session int64) ([]Inbox, error) {
+	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'held' AND kind = 'message' ORDER BY id`, session)
+}
+
+// ReleaseHeld queues a message that was held.
+func (tx *Tx) ReleaseHeld(id int64) error {
+	_, err := tx.exec(`UPDATE inbox SET state = 'queued' WHERE id = $1 AND state = 'held'`, id)
+	return err
 }
 
 // LiveBindings returns live bindings with an id above after, in order of id.
