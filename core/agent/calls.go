@@ -140,6 +140,8 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	switch {
 	case !known || !t.offered(c.call.Name):
 		return t.record(ctx, c, core.ToolResult{Text: fmt.Sprintf("there is no tool %q here; available: %s", c.call.Name, t.toolNames()), Error: true})
+	case badArgs(c.call) != "":
+		return t.record(ctx, c, core.ToolResult{Text: "the arguments are no JSON object; you wrote: " + core.Clip(badArgs(c.call), 400), Error: true})
 	case c.interrupted && !repeatable(x):
 		return t.record(ctx, c, core.ToolResult{
 			Text: "interrupted: the process ended while this call was running, so its effect is unknown. Check before doing it again.", Error: true,
@@ -172,6 +174,15 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 		result = failure(toolCtx, err, t.lim.ToolTimeout)
 	}
 	return t.record(ctx, c, result)
+}
+
+// badArgs returns what the model wrote where that is no JSON object.
+func badArgs(call core.ToolCall) string {
+	raw, bad := model.BadArgs(call)
+	if bad && raw == "" {
+		return "nothing"
+	}
+	return raw
 }
 
 // repeatable reports whether a started call may run again after a crash.

@@ -130,6 +130,8 @@ func (t *turn) noteOwn(item model.Item) {
 		if item.Completion != nil {
 			t.out.Events = append(t.out.Events, *item.Completion)
 		}
+	case model.Note:
+		t.out.Dropped += item.Dropped
 	case model.Assistant:
 		t.out.Yield = nil
 		t.noteText(item.Text)

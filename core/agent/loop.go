@@ -42,6 +42,9 @@ func (t *turn) loop(ctx context.Context) error {
 		t.usage.In += usage.In
 		t.usage.Out += usage.Out
 		if len(answer.Calls) == 0 {
+			if answer.Cut {
+				answer.Text += " (truncated)"
+			}
 			t.finalAnswer(answer.Text)
 			return t.end(ctx, &answer)
 		}
@@ -181,7 +184,7 @@ func (t *turn) modelRef() string {
 
 func (t *turn) request(id string) model.Request {
 	req := model.Request{
-		Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
+		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
 		Items: model.Repair(trimForPrompt(t.items)),
 	}
 	if t.run != nil {

@@ -45,6 +45,7 @@ func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) 
 		}
 		b.WriteString(".")
 	}
+	b.WriteString("\n\n" + model.Guidance)
 	if about != "" {
 		b.WriteString("\n\n")
 		b.WriteString(about)

@@ -79,6 +79,8 @@ type Outcome struct {
 	Yield json.RawMessage
 	// Events are the completions that the turn consumed.
 	Events []model.Completion
+	// Dropped is how many messages were over the cap of the queue.
+	Dropped int
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
 	Usage       model.Usage

@@ -1,3 +1,15 @@
-// Package intake takes inbound messages in: access, commands, bindings and
-// routes decide what becomes of each, and one transaction records it.
+// Package intake takes what adapters receive and makes it durable: who may
+// speak, is it a command, which session does it belong to.
+//
+// One transaction holds the dedupe key (its unique insert is the claim), the
+// adapter's cursor, and the effect: an inbox row and a session that is ready,
+// or a command with its reply. An adapter acknowledges an update only after
+// that commit.
+//
+//	own message ──▶ dropped
+//	seen before ──▶ dropped (the cursor still moves)
+//	access      ──▶ refused, ignored                     (core/policy)
+//	command     ──▶ effect and reply, in this transaction (core/command)
+//	binding     ──▶ its session                           (threadbind)
+//	route       ──▶ agent and session key                 (route.go)
 package intake

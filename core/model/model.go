@@ -46,6 +46,8 @@ type Item struct {
 	// Ends is set where the call ended its turn, with what its tool wants the
 	// end of the turn to know.
 	Ends json.RawMessage `json:"ends,omitempty"`
+	// Dropped is, in a Note, how many messages it stands for.
+	Dropped int `json:"dropped,omitempty"`
 	// Completion belongs to an Event.
 	Completion *Completion `json:"completion,omitempty"`
 	At         core.Millis `json:"at,omitempty"`

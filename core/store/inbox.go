@@ -119,7 +119,7 @@ func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {
 
 // CountQueued returns how many messages wait in the session.
 func (tx *Tx) CountQueued(session int64) (n int, err error) {
-	err = tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind IN ('message', 'dropped')`, []any{session}, &n)
+	err = tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'message'`, []any{session}, &n)
 	return n, err
 }
 

@@ -106,6 +106,11 @@ func (tx *Tx) OutboxByID(id int64) (Outbox, error) {
 	return first(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE id = $1`, id)
 }
 
+// OutboxByOnce returns the message with a once key, or ErrNotFound.
+func (tx *Tx) OutboxByOnce(key string) (Outbox, error) {
+	return first(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE once_key = $1`, key)
+}
+
 // ListOutbox lists messages, newest first; an empty state means all.
 func (tx *Tx) ListOutbox(state OutboxState, limit int) ([]Outbox, error) {
 	if state == "" {
@@ -127,10 +132,37 @@ func (tx *Tx) UpdateOutbox(r Outbox) (ok bool, err error) {
 	return n > 0, err
 }
 
+// MarkSending writes that a request is about to leave; ok is false if the
+// message is at an end already (withdrawn meanwhile) and must not be sent.
+func (tx *Tx) MarkSending(id int64, firstTry core.Millis, resent bool) (ok bool, err error) {
+	n, err := tx.exec(`UPDATE outbox SET state = 'sending', first_try_at = $2, resent = $3 WHERE id = $1 AND state IN ('queued', 'sending')`,
+		id, int64(firstTry), resent)
+	return n > 0, err
+}
+
+// RecordReceipt writes that a part (from 0) reached the platform: with the last
+// one the message is sent, with another the tries start anew. It returns the
+// message's state afterwards. What was withdrawn while its last part was on its
+// way is sent all the same; the record says what happened.
+func (tx *Tx) RecordReceipt(id int64, part int, platformID string, last bool, now core.Millis) (state OutboxState, err error) {
+	if err := tx.InsertSentPart(id, part, platformID, now); err != nil {
+		return "", err
+	}
+	if last {
+		err = tx.one(`UPDATE outbox SET state = 'sent', parts_sent = $2, next_at = 0, error = '', ended_at = $3 WHERE id = $1 RETURNING state`,
+			[]any{id, part + 1, int64(now)}, &state)
+		return state, err
+	}
+	err = tx.one(`UPDATE outbox SET parts_sent = $2, attempts = 0, next_at = 0, first_try_at = 0, error = '' WHERE id = $1 RETURNING state`,
+		[]any{id, part + 1}, &state)
+	return state, err
+}
+
 // ReopenOutbox queues a message again that is at an end without being sent; ok
-// is false if it is not.
+// is false if it is not. What may have been sent is marked as resent.
 func (tx *Tx) ReopenOutbox(id int64) (ok bool, err error) {
-	n, err := tx.exec(`UPDATE outbox SET state = 'queued', attempts = 0, next_at = 0, first_try_at = 0, ended_at = 0, error = ''
+	n, err := tx.exec(`UPDATE outbox SET resent = CASE WHEN state = 'ambiguous' THEN 1 ELSE resent END,
+		state = 'queued', attempts = 0, next_at = 0, first_try_at = 0, ended_at = 0, error = ''
 		WHERE id = $1 AND state IN ('ambiguous', 'failed', 'blocked', 'dismissed')`, id)
 	return n > 0, err
 }

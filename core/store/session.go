@@ -292,3 +292,56 @@ func (tx *Tx) RegisterNode(id string, now core.Millis) error {
 	_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1,$2,$2)`, id, int64(now))
 	return err
 }
+
+// MigrateConversation rewrites what names a conversation that got another id:
+// the keys and addresses of its sessions, and what waits for it in the inbox
+// and the outbox. Bindings are threadbind's.
+func (tx *Tx) MigrateConversation(from, to core.Address) error {
+	sessions, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'group' AND key LIKE '%:group:%'`)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		key, err := core.ParseSessionKey(s.Key)
+		if err != nil || key.Channel != from.Channel || key.Account != from.Account || key.Peer != from.Conversation {
+			continue
+		}
+		key.Peer, s.Address.Conversation = to.Conversation, to.Conversation
+		if _, err := tx.exec(`UPDATE session SET key = $2, address = $3 WHERE id = $1`, s.ID, key.String(), formatAddress(s.Address)); err != nil {
+			return err
+		}
+		if err := tx.migrateReplies(s.ID, from, to); err != nil {
+			return err
+		}
+	}
+	_, err = tx.exec(`UPDATE outbox SET conversation = $4 WHERE channel = $1 AND account = $2 AND conversation = $3
+		AND state IN ('queued', 'sending')`, from.Channel, from.Account, from.Conversation, to.Conversation)
+	return err
+}
+
+func (tx *Tx) migrateReplies(session int64, from, to core.Address) error {
+	rows, err := all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1`, session)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.ReplyTo.Conversation != from.Conversation {
+			continue
+		}
+		r.ReplyTo.Conversation = to.Conversation
+		if _, err := tx.exec(`UPDATE inbox SET reply_to = $2 WHERE id = $1`, r.ID, formatAddress(r.ReplyTo)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Instance returns the store's own name, which fresh becomes if it has none
+// yet.
+func (tx *Tx) Instance(fresh string) (id string, err error) {
+	if _, err := tx.exec(`INSERT INTO seal (name, value) VALUES ('instance', $1) ON CONFLICT (name) DO NOTHING`, fresh); err != nil {
+		return "", err
+	}
+	err = tx.one(`SELECT value FROM seal WHERE name = 'instance'`, nil, &id)
+	return id, err
+}

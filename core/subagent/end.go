@@ -41,6 +41,16 @@ func (e *Engine) persona(tx *store.Tx, l *kernel.Lease) string {
 
 // End implements agent.Ender.
 func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
+	if out.Dropped > 0 && !l.Turn.ReplyTo.IsZero() {
+		_, _, err := e.Poster.Post(tx, store.Outbox{
+			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID,
+			Text: fmt.Sprintf("%d messages were more than the queue holds, and did not get an answer of their own.", out.Dropped),
+			At:   e.World.Now(),
+		})
+		if err != nil {
+			return err
+		}
+	}
 	if l.Turn.Run == "" {
 		return e.endChat(tx, l, out)
 	}
@@ -148,10 +158,13 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, text string, kind store.Out
 	if to.IsZero() {
 		return e.settle(tx, tells, core.DeliveryNotRequired)
 	}
-	_, _, err := e.Poster.Post(tx, store.Outbox{
+	id, _, err := e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/end", l.Turn.ID), Kind: kind, Address: to, Anchor: l.Turn.Anchor, Persona: e.persona(tx, l),
 		Text: text, Session: l.Session.ID, Tells: ids(tells), At: e.World.Now(),
 	})
+	if err == nil && id == 0 { // nothing of it may be shown
+		return e.noticeAll(tx, tells)
+	}
 	return err
 }
 

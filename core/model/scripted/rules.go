@@ -130,9 +130,6 @@ func compileRule(r Rule) (*rule, error) {
 	if err := c.patterns(); err != nil {
 		return nil, err
 	}
-	if err := c.kinds(); err != nil {
-		return nil, err
-	}
 	if err := c.calls(); err != nil {
 		return nil, err
 	}
@@ -194,20 +191,6 @@ func pattern(s string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("%q does not compile: %w", s, err)
 	}
 	return re, nil
-}
-
-// kinds refuses a rule that wants the newest item to be two things.
-func (r *rule) kinds() error {
-	n := 0
-	for _, wanted := range []bool{r.user != nil, r.result != nil || r.When.LastTool != "", r.event != nil} {
-		if wanted {
-			n++
-		}
-	}
-	if n > 1 {
-		return errors.New("it can never match: the newest item is one of user, event, or result and lastTool")
-	}
-	return nil
 }
 
 func (r *rule) calls() error {

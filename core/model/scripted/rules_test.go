@@ -22,7 +22,6 @@ func TestBadRules(t *testing.T) {
 		{"bad flags", `{"rules":[{"when":{"task":"/a/g"},"say":"a"}]}`, `rule 1: when.task: "/a/g" has unknown flags "g"`},
 		{"bad regexp", `{"rules":[{"when":{"result":"/(/"},"say":"a"}]}`, `rule 1: when.result: "/(/" does not compile`},
 		{"nothing to do", `{"rules":[{"when":{"user":"/a/"}}]}`, "rule 1: it does nothing"},
-		{"never matches", `{"rules":[{"when":{"user":"/a/","lastTool":"x"},"say":"a"}]}`, "rule 1: it can never match"},
 		{"bad delay", `{"rules":[{"say":"a","delay":"3"}]}`, `rule 1: delay "3" is no duration`},
 		{"negative delay", `{"rules":[{"say":"a","delay":"-3s"}]}`, `rule 1: delay "-3s" is no duration`},
 		{"bad failure", `{"rules":[{"fail":"503"}]}`, `rule 1: fail "503" is unknown (one of ["429" "500" "overflow" "drop" "stall"])`},

@@ -299,3 +299,8 @@ CREATE TABLE tombstone (
   reason TEXT NOT NULL,
   at     BIGINT NOT NULL
 );
+
+CREATE TABLE seal (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);
