@@ -127,6 +127,22 @@ func (s *Service) Prepare(tx Tx, req Request, now core.Millis) (Plan, Changes, e
 	return plan, c, s.insert(tx, b)
 }
 
+// Restore rebuilds the plan of a record after a restart, from the request that
+// Prepare was given; found is false if the record has ended or is unknown. If
+// the record is active, the earlier process got through, and nothing is left
+// to do.
+func (s *Service) Restore(tx Tx, id string, req Request) (plan Plan, found bool, err error) {
+	b, found, err := tx.BindingByID(id)
+	if err != nil || !found || !b.Status.Live() {
+		return Plan{}, false, err
+	}
+	plan.Binding = b
+	if !hasPlace(b.Address) {
+		plan.Child = childRequest(req, b, s.capabilities(req.At))
+	}
+	return plan, true, nil
+}
+
 // Focus is Prepare for a person's /focus, and in place also Activate: if the
 // plan has no child, the binding is active and its intro is the answer to the
 // command. The same session focused again where it is bound, by its owner,

@@ -2,6 +2,7 @@ package threadbind
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,17 +10,15 @@ import (
 	"github.com/skein-bot/skein/core"
 )
 
-// durationUnits returns the units of durations, the largest first.
-func durationUnits() []struct {
+// durationUnit is a unit of durations in commands and texts.
+type durationUnit struct {
 	letter byte
 	length time.Duration
-} {
-	return []struct {
-		letter byte
-		length time.Duration
-	}{
-		{'d', 24 * time.Hour}, {'h', time.Hour}, {'m', time.Minute}, {'s', time.Second},
-	}
+}
+
+// durationUnits returns the units, the largest first.
+func durationUnits() []durationUnit {
+	return []durationUnit{{'d', 24 * time.Hour}, {'h', time.Hour}, {'m', time.Minute}, {'s', time.Second}}
 }
 
 // maxDuration is the longest limit a person can set: a hundred years.
@@ -45,37 +44,30 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseUnits reads one or more numbers with units, or one bare number.
+// parseUnits reads one or more numbers with units, or one bare number of
+// hours.
 func parseUnits(s string) (total time.Duration, ok bool) {
-	units := durationUnits()
-	for n := 0; ; n++ {
-		number, rest := cutNumber(s)
-		if number == "" {
+	number, rest := cutNumber(s)
+	if rest == "" {
+		return scale(number, time.Hour)
+	}
+	for units := durationUnits(); ; number, rest = cutNumber(rest) {
+		i := slices.IndexFunc(units, func(u durationUnit) bool { return rest != "" && u.letter == rest[0] })
+		if i < 0 {
 			return 0, false
 		}
-		length := time.Hour
+		part, ok := scale(number, units[i].length)
+		if !ok {
+			return 0, false
+		}
+		total += part // both are at most maxDuration
+		units, rest = units[i+1:], strings.TrimLeft(rest[1:], " ")
 		switch {
-		case rest == "" && n == 0: // a bare number
 		case rest == "":
-			return 0, false
-		default:
-			i := 0
-			for i < len(units) && units[i].letter != rest[0] {
-				i++
-			}
-			if i == len(units) {
-				return 0, false
-			}
-			length, units, rest = units[i].length, units[i+1:], strings.TrimLeft(rest[1:], " ")
-		}
-		part, exact := scale(number, length)
-		if !exact || rest != "" && strings.Contains(number, ".") || part > maxDuration-min(total, maxDuration) {
-			return 0, false
-		}
-		if total += part; rest == "" {
 			return total, true
+		case total > maxDuration || strings.Contains(number, "."):
+			return 0, false
 		}
-		s = rest
 	}
 }
 
@@ -88,8 +80,8 @@ func cutNumber(s string) (number, rest string) {
 	return s[:i], s[i:]
 }
 
-// scale returns number times unit, rounded down to nanoseconds; ok is false
-// for a number that is none, or too large.
+// scale returns number times unit, rounded down to nanoseconds and at most one
+// unit over maxDuration; ok is false for a number that is none, or too large.
 func scale(number string, unit time.Duration) (d time.Duration, ok bool) {
 	whole, fraction, pointed := strings.Cut(number, ".")
 	if whole == "" || pointed && fraction == "" {

@@ -18,6 +18,9 @@ type Index struct {
 	places map[core.Place]string
 }
 
+// loadBatch is how many records Load reads at once; reading holds no writer.
+const loadBatch = 5000
+
 // NewIndex returns an empty index with room for n places. Fill it from
 // Tx.LiveBindings before the first message.
 func NewIndex(n int) *Index {
@@ -29,7 +32,7 @@ func NewIndex(n int) *Index {
 func (x *Index) Load(tx Tx) (int, error) {
 	n, after := 0, ""
 	for {
-		batch, err := tx.LiveBindings(after, BatchLimit)
+		batch, err := tx.LiveBindings(after, loadBatch)
 		if err != nil {
 			return n, err
 		}
@@ -40,7 +43,7 @@ func (x *Index) Load(tx Tx) (int, error) {
 			}
 			after = b.ID
 		}
-		if len(batch) < BatchLimit {
+		if len(batch) < loadBatch {
 			return n, nil
 		}
 	}

@@ -116,8 +116,10 @@ func (s *Service) PlaceChanged(tx Tx, e core.PlaceChange, now core.Millis) (Chan
 
 // SendFailed does what a failed send means for the binding at exactly its
 // address: closed and forbidden suspend it, gone ends it. Delivery calls it in
-// the transaction that records the failure.
-func (s *Service) SendFailed(tx Tx, at core.Address, class core.SendClass, now core.Millis) (Changes, error) {
+// the transaction that records the failure. If a binding was there, b is what
+// became of it; what could not be sent then goes to the conversation around
+// it, once, after UndeliveredLine.
+func (s *Service) SendFailed(tx Tx, at core.Address, class core.SendClass, now core.Millis) (b core.Binding, bound bool, c Changes, err error) {
 	var ev Event
 	switch class {
 	case core.SendGone:
@@ -127,13 +129,14 @@ func (s *Service) SendFailed(tx Tx, at core.Address, class core.SendClass, now c
 	case core.SendForbidden:
 		ev = Suspend{CauseForbidden}
 	default:
-		return Changes{}, nil
+		return b, false, c, nil
 	}
 	b, found, err := s.liveAt(tx, at.Place())
-	if err != nil || !found {
-		return Changes{}, err
+	if err != nil || !found || b.Status == core.BindingPending {
+		return b, false, c, err
 	}
-	return s.stepAll(tx, []core.Binding{b}, ev, now)
+	b, err = s.step(tx, b, ev, now, &c)
+	return b, err == nil, c, err
 }
 
 // affected returns the live bindings that an event at an address is about.

@@ -249,11 +249,22 @@ func TestSendFailed(t *testing.T) {
 			f := newFixture(t)
 			f.focus(thread, nil)
 			f.focus(team, func(r *Request) { r.Session = sessionDogs })
-			send := func(at core.Address) {
-				f.tx(func(tx Tx) (Changes, error) { return f.service.SendFailed(tx, at, class, f.now) })
+			send := func(at core.Address) (got core.BindingStatus) {
+				f.tx(func(tx Tx) (Changes, error) {
+					b, bound, c, err := f.service.SendFailed(tx, at, class, f.now)
+					require.Equal(t, bound, b.ID != "")
+					got = b.Status
+					return c, err
+				})
+				return got
 			}
-			send(thread)
-			send(team.InThread("unbound"))
+			told := send(thread)
+			if want == core.BindingActive {
+				require.Empty(t, told)
+			} else {
+				require.Equal(t, want, told)
+			}
+			require.Empty(t, send(team.InThread("unbound")))
 			require.Equal(t, want, f.binding("b001").Status)
 			require.Equal(t, core.BindingActive, f.binding("b002").Status, "a thread speaks for itself only")
 			if want == core.BindingEnded {
@@ -440,7 +451,8 @@ func TestStoreFailsAnywhere(t *testing.T) {
 			return c, err
 		},
 		"send": func(f *fixture, tx Tx) (Changes, error) {
-			return f.service.SendFailed(tx, thread, core.SendForbidden, f.now)
+			_, _, c, err := f.service.SendFailed(tx, thread, core.SendForbidden, f.now)
+			return c, err
 		},
 		"delete the group": func(f *fixture, tx Tx) (Changes, error) {
 			return f.service.PlaceChanged(tx, core.PlaceChange{Event: core.PlaceDeleted, Address: team}, f.now)

@@ -16,6 +16,10 @@ const (
 	undoTimeout = 10 * time.Second
 )
 
+// ErrCannotTell is returned by Undo where the platform cannot tell whether a
+// thread was opened: one empty thread may remain.
+var ErrCannotTell = errors.New("the platform cannot tell whether a thread was opened")
+
 // Steps are the caller's transactions around the opening of a thread.
 type Steps struct {
 	// Commit is the second transaction: the caller's session first, then
@@ -30,9 +34,9 @@ type Steps struct {
 
 // BindChild opens the thread of a plan and runs the steps around it. Spawns
 // and /focus share it: binding, then registration, then start; a failure at
-// any point leaves neither thread nor binding behind. Resumed says that an
-// earlier process may have opened the thread already. It blocks for
-// OpenTimeout, the steps, and the removal of the thread.
+// any point leaves neither thread nor binding behind. The plan is of a pending
+// record; resumed says that an earlier process may have opened its thread
+// already. It blocks for OpenTimeout, the steps, and the removal of the thread.
 //
 // It returns the error of what failed: thread_timeout, thread_failed, or what
 // Commit returned. If Abort fails too, the intent of the caller is what is
@@ -53,7 +57,7 @@ func (s *Service) BindChild(ctx context.Context, plan Plan, resumed bool, steps 
 	if abortErr != nil {
 		return errors.Join(err, fmt.Errorf("abort: %w", abortErr))
 	}
-	if !aborted || plan.Child == nil {
+	if !aborted || plan.Child == nil || !resumed && !hasPlace(opened.Address) && nothingOpened(err) {
 		return err
 	}
 	if undoErr := s.Undo(context.WithoutCancel(ctx), *plan.Child, opened.Address); undoErr != nil {
@@ -61,6 +65,13 @@ func (s *Service) BindChild(ctx context.Context, plan Plan, resumed bool, steps 
 			"parent", plan.Child.Parent.String(), "address", opened.Address.String(), "intent", plan.Child.Intent, "error", undoErr)
 	}
 	return err
+}
+
+// nothingOpened tells whether err is a refusal of the platform, after which no
+// thread can be there.
+func nothingOpened(err error) bool {
+	class, _ := core.ClassifySend(err)
+	return class != core.SendAmbiguous
 }
 
 // open opens the thread of a request, or finds the one that an earlier process
@@ -122,7 +133,7 @@ func (s *Service) Undo(ctx context.Context, req core.ChildRequest, at core.Addre
 	if !usable(at, req.Parent) {
 		finder, ok := adapter.(core.ChildFinder)
 		if !ok {
-			return nil // nobody can tell
+			return ErrCannotTell
 		}
 		left, _, found, err := finder.FindChild(ctx, req)
 		if err != nil || !found || !usable(left, req.Parent) {

@@ -79,12 +79,57 @@ func TestB059_BindRegisterStart(t *testing.T) {
 		}
 		plan, err := f.spawn(nil)
 		require.NoError(t, err)
+		lost := team.InThread("lost")
+		f.channel.find = func(core.ChildRequest) (core.Address, bool, error) { return lost, true, nil }
 		err = f.bind(plan, nil)
 		require.Equal(t, CodeThreadFailed, core.ErrorCode(err))
 		require.ErrorIs(t, err, errDown)
-		require.Empty(t, f.channel.closed)
+		require.Equal(t, []core.Address{lost}, f.channel.closed, "nobody knew whether it had opened")
 		require.Equal(t, core.EndSpawnFailed, f.binding(plan.Binding.ID).Reason)
 	})
+}
+
+func TestRefusedThreadIsNotLookedFor(t *testing.T) {
+	f := newFixture(t)
+	f.channel.open = func(context.Context, core.ChildRequest) (core.Address, []byte, error) {
+		return core.Address{}, nil, &core.SendError{Class: core.SendForbidden}
+	}
+	f.channel.find = func(core.ChildRequest) (core.Address, bool, error) {
+		t.Fatal("the platform said no")
+		return core.Address{}, false, nil
+	}
+	plan, err := f.spawn(nil)
+	require.NoError(t, err)
+	require.Equal(t, CodeThreadFailed, core.ErrorCode(f.bind(plan, nil)))
+}
+
+func TestRestore(t *testing.T) {
+	f := newFixture(t)
+	plan, err := f.spawn(nil)
+	require.NoError(t, err)
+	restore := func(id string) (Plan, bool) {
+		req := f.request()
+		req.Automatic = true
+		again, found, err := f.service.Restore(f.store, id, req)
+		require.NoError(t, err)
+		return again, found
+	}
+	again, found := restore(plan.Binding.ID)
+	require.True(t, found)
+	require.Equal(t, plan, again)
+
+	require.NoError(t, f.bind(plan, nil))
+	again, found = restore(plan.Binding.ID)
+	require.True(t, found)
+	require.Equal(t, core.BindingActive, again.Binding.Status)
+	require.Nil(t, again.Child)
+
+	_, err = f.unfocus(team.InThread("T1"), alice)
+	require.NoError(t, err)
+	_, found = restore(plan.Binding.ID)
+	require.False(t, found)
+	_, found = restore("zz")
+	require.False(t, found)
 }
 
 // TestB065_EmptyDestination: an adapter that reports success without a
@@ -220,7 +265,7 @@ func TestUndoWithoutAFinder(t *testing.T) {
 	plan, err := f.spawn(nil)
 	require.NoError(t, err)
 	f.service.Adapter = func(string, string) core.BindingAdapter { return plainChannel{f.channel} }
-	require.NoError(t, f.service.Undo(t.Context(), *plan.Child, core.Address{}))
+	require.ErrorIs(t, f.service.Undo(t.Context(), *plan.Child, core.Address{}), ErrCannotTell)
 	require.Empty(t, f.channel.closed)
 	require.NoError(t, f.service.Undo(t.Context(), *plan.Child, team.InThread("T1")))
 	require.Len(t, f.channel.closed, 1)

@@ -111,24 +111,27 @@ func because(b core.Binding, l Limits) string {
 }
 
 // SuspendedNotice tells the owner, in the conversation around it, that a
-// binding is suspended. Completions that cannot go to the place are preceded
-// by SuspendedLine.
+// binding is suspended.
 func SuspendedNotice(b core.Binding) string {
-	return SuspendedLine(b) + " What is written there waits until that is over; its answers come here meanwhile."
+	return unreachable(b) + ". What is written there waits until that is over; its answers come here meanwhile."
 }
 
-// SuspendedLine says in one line why an answer does not go to its place.
-func SuspendedLine(b core.Binding) string {
+// UndeliveredLine says in one line why an answer goes to the conversation
+// around its place: it stands before the answer.
+func UndeliveredLine(b core.Binding) string {
+	if b.Reason == core.EndThreadDeleted {
+		return fmt.Sprintf("The thread of %s is gone, so its answer comes here:", name(b))
+	}
+	return unreachable(b) + ", so its answer comes here:"
+}
+
+// unreachable says why a place cannot be written to.
+func unreachable(b core.Binding) string {
 	why := "I may not write in its thread at present"
 	if strings.HasPrefix(b.SuspendReason, string(CauseClosed)) {
 		why = "its thread is closed"
 	}
-	return fmt.Sprintf("%s cannot be reached: %s.", name(b), why)
-}
-
-// GoneLine says in one line that the place of an answer is gone.
-func GoneLine(b core.Binding) string {
-	return fmt.Sprintf("The thread of %s is gone, so its answer comes here.", name(b))
+	return fmt.Sprintf("%s cannot be reached: %s", name(b), why)
 }
 
 // Focused answers a /focus that opened a thread, in the place of the command.

@@ -109,10 +109,11 @@ func TestFarewellWithoutALabelNamesTheSession(t *testing.T) {
 func TestNotices(t *testing.T) {
 	b := activeBinding()
 	b.SuspendReason = "closed forbidden"
-	require.Equal(t, "cats cannot be reached: its thread is closed.", SuspendedLine(b))
+	require.Equal(t, "cats cannot be reached: its thread is closed, so its answer comes here:", UndeliveredLine(b))
 	b.SuspendReason = "forbidden"
 	require.True(t, strings.HasPrefix(SuspendedNotice(b), "cats cannot be reached: I may not write in its thread at present."))
-	require.Equal(t, "The thread of cats is gone, so its answer comes here.", GoneLine(b))
+	b.Reason = core.EndThreadDeleted
+	require.Equal(t, "The thread of cats is gone, so its answer comes here:", UndeliveredLine(b))
 	require.Equal(t, "cats listens in the thread “look up cats” now.", Focused(b, "look up\ncats"))
 	require.Equal(t, "cats listens in the thread “cats” now.", Focused(b, ""))
 	require.Equal(t, "not bound to this conversation: it is taken; /focus cats talks to it", UnboundNote("it is taken", "cats"))
