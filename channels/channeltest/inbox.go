@@ -129,8 +129,8 @@ func (b *Inbox) Changes() []core.PlaceChange {
 
 // Wait blocks until done says so, looking after every delivery, and fails the
 // test after ten seconds.
-func (b *Inbox) Wait(t testing.TB, what string, done func() bool) {
-	t.Helper()
+func (b *Inbox) Wait(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
 	late := time.NewTimer(guard)
 	defer late.Stop()
 	for {
@@ -146,14 +146,14 @@ func (b *Inbox) Wait(t testing.TB, what string, done func() bool) {
 		select {
 		case <-changed:
 		case <-late.C:
-			require.FailNow(t, "nothing comes", "waiting for %s; so far: %+v", what, b.Messages())
+			require.FailNow(tb, "nothing comes", "waiting for %s; so far: %+v", what, b.Messages())
 		}
 	}
 }
 
 // WaitMessages waits for at least n messages and returns all.
-func (b *Inbox) WaitMessages(t testing.TB, n int) []core.Message {
-	t.Helper()
-	b.Wait(t, "messages", func() bool { return len(b.Messages()) >= n })
+func (b *Inbox) WaitMessages(tb testing.TB, n int) []core.Message {
+	tb.Helper()
+	b.Wait(tb, "messages", func() bool { return len(b.Messages()) >= n })
 	return b.Messages()
 }

@@ -45,6 +45,7 @@ func httpFailures() map[int]core.SendClass {
 // Run runs the contract suite, or only the named parts of it. Parts that need
 // an ability the adapter does not have, pass.
 func Run(t *testing.T, f Factory, only ...string) {
+	t.Helper()
 	if f.Failures == nil {
 		f.Failures = httpFailures()
 	}
@@ -103,6 +104,7 @@ type rig struct {
 // newRig starts a server and makes an adapter, which does not run yet. When the
 // test ends nothing of it may be left.
 func newRig(t *testing.T, f Factory) *rig {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
 	server, err := f.Server(Options{Clock: clock.Real{}})
 	require.NoError(t, err)

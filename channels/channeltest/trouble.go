@@ -63,7 +63,8 @@ func (f *Faults) Take(names ...string) (Fault, bool) {
 		return Fault{}, false
 	}
 	taken := f.list[i]
-	if f.list[i].Times--; f.list[i].Times == 0 {
+	f.list[i].Times--
+	if f.list[i].Times == 0 {
 		f.list = slices.Delete(f.list, i, i+1)
 	}
 	return taken, true

@@ -54,11 +54,10 @@ func (a *Adapter) Describe() core.Capabilities {
 // Run implements core.Adapter: it polls with the stored cursor, hands every
 // update to in, and acknowledges by the next poll.
 func (a *Adapter) Run(ctx context.Context, in core.Intake) error {
-	err := a.run(ctx, in)
-	if ctx.Err() != nil {
-		return nil
+	if err := a.run(ctx, in); ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (a *Adapter) run(ctx context.Context, in core.Intake) error {
@@ -71,10 +70,9 @@ func (a *Adapter) run(ctx context.Context, in core.Intake) error {
 	after, _ := strconv.ParseUint(stored, 10, 64)
 	for {
 		batch, err := a.backend.Poll(ctx, PollRequest{Account: a.account, After: after})
-		if ctx.Err() != nil {
-			return nil
+		if ctx.Err() == nil {
+			a.note(err)
 		}
-		a.note(err)
 		if err != nil {
 			return classifyPoll(err)
 		}

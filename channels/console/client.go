@@ -13,7 +13,7 @@ import (
 )
 
 // answerLimit is the largest answer in bytes that a client reads.
-const answerLimit = 64 << 20
+const answerLimit = 256 << 20
 
 // transportError is a call that got no answer to rely on. Sent tells whether
 // the request had left: then the platform may have done what it asked.

@@ -20,6 +20,9 @@
 //	Poll(after: N) --> acknowledges updates up to N, waits for later ones
 //	Send(key: K) --> message; the same K again is the same message
 //
+// Accounts hear people, and bots that people run; they do not hear themselves
+// nor each other. What an account does to a thread is told to the others only.
+//
 // Threads live inside a conversation. Their ids are short and never reused
 // (t1, t2, ...); people see them as #1, #2. A thread is open, archived,
 // locked, archived and locked, or deleted:

@@ -25,8 +25,7 @@ func (h *Hub) Poll(ctx context.Context, r PollRequest) (Updates, error) {
 	for {
 		h.mu.Lock()
 		closed, wake := h.closed, h.wake
-		queue := h.st.queues[r.Account]
-		updates := slices.Clone(queue[:min(len(queue), MaxUpdates)])
+		updates := slices.Clone(firstBatch(h.st.queues[r.Account]))
 		h.mu.Unlock()
 		switch {
 		case closed:
@@ -41,6 +40,28 @@ func (h *Hub) Poll(ctx context.Context, r PollRequest) (Updates, error) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// batchText is how many bytes of text a batch of updates may hold before its
+// last update.
+const batchText = 1 << 20
+
+// firstBatch returns the start of a queue: at most MaxUpdates, and fewer where
+// they are large.
+func firstBatch(queue []Update) []Update {
+	size := 0
+	for i, u := range queue {
+		if i == MaxUpdates || size > batchText {
+			return queue[:i]
+		}
+		if u.Event.Message != nil {
+			size += len(u.Event.Message.Text)
+		}
+		if u.Event.Quote != nil {
+			size += len(u.Event.Quote.Text)
+		}
+	}
+	return queue
 }
 
 // startPoll acknowledges, and takes the account over from an older poll.

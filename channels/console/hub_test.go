@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -96,7 +95,7 @@ func status(t *testing.T, err error) int {
 		return 0
 	}
 	refusal := new(console.Error)
-	require.True(t, errors.As(err, &refusal), "%v", err)
+	require.ErrorAs(t, err, &refusal)
 	return refusal.Status
 }
 
@@ -123,6 +122,23 @@ func TestACursorOfAnotherHubAcknowledgesNothing(t *testing.T) {
 	post(t, h, "alice", "team", "", "one")
 	seen, _ := poll(t, h, "default", 1<<40)
 	require.Equal(t, []string{"message one"}, seen)
+}
+
+// TestLargeBatches: a poll answers with what one can digest.
+func TestLargeBatches(t *testing.T) {
+	h, _ := openHub(t)
+	for range console.MaxUpdates + 1 {
+		post(t, h, "alice", "team", "", "small")
+	}
+	seen, cursor := poll(t, h, "default", 0)
+	require.Len(t, seen, console.MaxUpdates)
+	for range 3 {
+		post(t, h, "alice", "team", "", strings.Repeat("x", 800<<10))
+	}
+	seen, cursor = poll(t, h, "default", cursor)
+	require.Len(t, seen, 3, "one small, two large")
+	seen, _ = poll(t, h, "default", cursor)
+	require.Len(t, seen, 1)
 }
 
 func TestPollWaits(t *testing.T) {

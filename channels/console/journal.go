@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/skein-bot/skein/core"
 )
@@ -17,6 +18,9 @@ import (
 // journalVersion is the version of the file format. A file of a newer version
 // is refused, one of an older version is read.
 const journalVersion = 1
+
+// firstLine is the header as this version writes it.
+const firstLine = `{"console":1}`
 
 // header is the first line of a journal.
 type header struct {
@@ -93,7 +97,7 @@ func (j *journal) load(apply func(*record)) error {
 // torn reports whether a last line that cannot be read may be what a crash left
 // of ours. The first line is of little variety: another one is not ours.
 func torn(line []byte, number int) bool {
-	return number > 1 || bytes.HasPrefix([]byte(`{"console":1}`), bytes.TrimRight(line, "\x00\n"))
+	return number > 1 || strings.HasPrefix(firstLine, strings.TrimRight(string(line), "\x00\n"))
 }
 
 // errNewer is fatal even on the last line: the file is whole, but not for us.

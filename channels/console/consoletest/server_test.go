@@ -88,6 +88,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
+	t.Helper()
 	b := &bench{T: t, work: new(work), inbox: new(channeltest.Inbox), client: &http.Client{Transport: &http.Transport{}}}
 	b.clock = clock.NewVirtual(start(), b.work)
 	server, err := consoletest.New(channeltest.Options{Clock: b.clock, Work: b.work})
