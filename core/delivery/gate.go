@@ -60,7 +60,7 @@ func strip(text string) string {
 // defuse makes every tag and mark unreadable as such without removing it.
 func defuse(text string) string {
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		if _, ok := parseTag(text, i); ok {
 			b.WriteString("‹")
 			continue

@@ -1,0 +1,561 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+func start(t *testing.T, native bool, with func(*Options)) *rig {
+	t.Helper()
+	r := newRig(t, t.TempDir(), native, with)
+	t.Cleanup(r.down)
+	return r
+}
+
+func TestPostDelivers(t *testing.T) {
+	r := start(t, true, nil)
+	row := message("hello")
+	row.Anchor, row.Persona, row.Address.Thread, row.Address.Parent = "m0", "Cats", "t1", "p"
+	id := r.post(row)[0]
+
+	require.Len(t, r.platform.posts, 1)
+	got := r.platform.posts[0]
+	require.Equal(t, row.Address, got.Address, "the address goes whole to the adapter")
+	require.Equal(t, "hello", got.Text)
+	require.Equal(t, "m0", got.ReplyTo)
+	require.Equal(t, "Cats", got.Persona)
+	stored := r.row(id)
+	require.Equal(t, store.OutSent, stored.State)
+	require.Equal(t, 1, stored.PartsSent)
+	require.Equal(t, r.world.Now(), stored.EndedAt)
+	require.Equal(t, []string{"m1"}, r.receipts(id))
+	require.Equal(t, []int64{id}, r.sent)
+	st := r.status()
+	require.Equal(t, int64(1), st.Sent)
+	require.Zero(t, st.Open)
+}
+
+func TestPostPassesTheGate(t *testing.T) {
+	r := start(t, true, func(o *Options) {
+		o.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+	})
+	ids := r.post(message("NO_REPLY"), message("<think>x</think>the password is hunter2"), message(" "))
+	require.Zero(t, ids[0])
+	require.NotZero(t, ids[1])
+	require.Zero(t, ids[2])
+	require.Equal(t, []string{"the password is [redacted]"}, r.platform.texts())
+}
+
+func TestPostRefusesAnIncompleteAddress(t *testing.T) {
+	r := start(t, true, nil)
+	row := message("x")
+	row.Address.Account = ""
+	err := r.tx(func(tx *store.Tx) error {
+		_, _, err := r.s.Post(tx, row)
+		return err
+	})
+	require.Equal(t, "outbox_address", core.ErrorCode(err))
+}
+
+func TestPostOnce(t *testing.T) {
+	r := start(t, true, nil)
+	row := message("answer")
+	row.OnceKey = "completion:1"
+	id := r.post(row)[0]
+	require.NoError(t, r.tx(func(tx *store.Tx) error {
+		again, fresh, err := r.s.Post(tx, row)
+		require.False(t, fresh)
+		require.Equal(t, id, again)
+		return err
+	}))
+	r.quiet()
+	require.Equal(t, []string{"answer"}, r.platform.texts())
+}
+
+// A row whose commit nobody heard of is delivered when it is posted again.
+func TestPostAgainWakesARowThatNobodyHeardOf(t *testing.T) {
+	r := start(t, true, nil)
+	row := message("answer")
+	row.OnceKey = "turn:1"
+	require.NoError(t, r.tx(func(tx *store.Tx) error {
+		_, _, err := tx.InsertOutbox(row)
+		return err
+	}))
+	r.quiet()
+	require.Empty(t, r.platform.texts())
+	r.post(row)
+	require.Equal(t, []string{"answer"}, r.platform.texts())
+}
+
+func TestRollbackSendsNothing(t *testing.T) {
+	r := start(t, true, nil)
+	boom := errors.New("boom")
+	require.ErrorIs(t, r.tx(func(tx *store.Tx) error {
+		if _, _, err := r.s.Post(tx, message("x")); err != nil {
+			return err
+		}
+		return boom
+	}), boom)
+	r.quiet()
+	require.Empty(t, r.platform.calls)
+}
+
+func TestCommitsPerMessage(t *testing.T) {
+	for native, want := range map[bool]int64{true: 2, false: 3} { // the post itself is one
+		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
+			r := start(t, native, nil)
+			r.quiet()
+			before, _ := r.db.Stats()
+			r.post(message("x"))
+			after, _ := r.db.Stats()
+			require.Equal(t, want, after-before)
+		})
+	}
+}
+
+func TestOrderWithinALane(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(always(fault{slow: time.Second}))
+	var rows []store.Outbox
+	for i := range 20 {
+		row := message(fmt.Sprintf("%d", i))
+		row.Kind = []store.OutboxKind{store.OutFinal, store.OutProgress, store.OutNotice}[i%3]
+		rows = append(rows, row)
+	}
+	r.write(rows...)
+	r.advance(time.Minute)
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprintf("%d", i))
+	}
+	require.Equal(t, want, r.platform.texts())
+	require.Equal(t, 1, r.platform.most)
+}
+
+func TestLanesAreConcurrentAndBounded(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(always(fault{slow: time.Second}))
+	for i := range 3 * Concurrency {
+		row := message("x")
+		row.Address = address("c", fmt.Sprintf("t%d", i))
+		r.write(row)
+	}
+	r.advance(1500 * time.Millisecond)
+	require.Len(t, r.platform.texts(), Concurrency)
+	r.advance(2 * time.Second)
+	require.Len(t, r.platform.texts(), 3*Concurrency)
+	require.Equal(t, Concurrency, r.platform.most)
+}
+
+func TestCommandRepliesPassBusyLanes(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(func(out core.Outgoing, _ int) fault {
+		if out.Text == "reply" {
+			return fault{}
+		}
+		return fault{hang: true}
+	})
+	for i := range 2 * Concurrency {
+		row := message("x")
+		row.Address.Conversation = fmt.Sprintf("c%d", i)
+		r.write(row)
+	}
+	reply := message("reply")
+	reply.Kind, reply.Address.Conversation = store.OutCommand, "c0"
+	r.post(reply)
+	require.Equal(t, []string{"reply"}, r.platform.texts())
+	r.s.Stop(cancelled())
+}
+
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func TestB087_SendFailsThreeTimesThenWorks(t *testing.T) {
+	r := start(t, false, nil)
+	r.platform.setScript(first(3, fault{class: core.SendRetryable}))
+	id := r.post(message("result"))[0]
+	row := r.row(id)
+	require.Equal(t, store.OutQueued, row.State)
+	require.Equal(t, 1, row.Attempts)
+	require.Contains(t, row.Error, "refused by the platform")
+	require.Equal(t, Status{Channel: "fake", Account: "default", Open: 1, Retrying: 1, Retries: 1, LastError: row.Error, LastErrorAt: row.FirstTry}, r.status())
+	r.advance(3 * time.Minute)
+	require.Equal(t, []string{"result"}, r.platform.texts())
+	require.Equal(t, store.OutSent, r.row(id).State)
+	times := r.platform.called()
+	require.Len(t, times, 4)
+	require.InDelta(t, 15, times[1], 2)
+	require.InDelta(t, 45, times[2], 5)
+	require.InDelta(t, 105, times[3], 11)
+}
+
+func TestB075_SendFailsAlways(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(always(fault{class: core.SendRetryable}))
+	id := r.post(message("result"))[0]
+	r.advance(29 * time.Minute)
+	require.Equal(t, store.OutQueued, r.row(id).State)
+	require.Empty(t, r.givenUp())
+	r.advance(2 * time.Minute)
+	row := r.row(id)
+	require.Equal(t, store.OutBlocked, row.State)
+	require.Equal(t, row.FirstTry.Add(30*time.Minute), row.EndedAt, "the last try is at the end of the window")
+	require.Len(t, r.givenUp(), 1)
+	require.Equal(t, 1, r.log.count("ERROR a message was not delivered"))
+	require.Equal(t, int64(1), r.status().Blocked)
+
+	calls := len(r.platform.calls)
+	r.advance(24 * time.Hour)
+	require.Len(t, r.platform.calls, calls, "nothing is tried after that")
+
+	r.platform.setScript(nil)
+	require.NoError(t, r.tx(func(tx *store.Tx) error { return r.s.Retry(tx, id) }))
+	r.quiet()
+	require.Equal(t, []string{"result"}, r.platform.texts())
+}
+
+func TestB077_PendingIsNotAFailedAttempt(t *testing.T) {
+	for name, pending := range map[string]fault{
+		"says so":       {class: core.SendRetryable, after: 10 * time.Second},
+		"never answers": {hang: true, effect: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, true, nil)
+			began := r.clock.Now()
+			r.platform.setScript(func(core.Outgoing, int) fault {
+				if r.clock.Now().Sub(began) < time.Minute {
+					return pending
+				}
+				return fault{}
+			})
+			id := r.write(message("result"))[0]
+			r.advance(3 * time.Minute)
+			require.Equal(t, []string{"result"}, r.platform.texts())
+			require.Equal(t, store.OutSent, r.row(id).State)
+		})
+	}
+}
+
+func TestB101_OkWithoutIDIsAmbiguous(t *testing.T) {
+	r := start(t, false, func(o *Options) { o.OnAmbiguous = func(store.OutboxKind) OnAmbiguous { return Hold } })
+	r.platform.setScript(always(fault{empty: true}))
+	id := r.post(message("result"))[0]
+	row := r.row(id)
+	require.Equal(t, store.OutAmbiguous, row.State)
+	require.Equal(t, errNoReceipt.Error(), row.Error)
+	require.Empty(t, r.sent)
+	require.Len(t, r.givenUp(), 1)
+}
+
+func TestB261_LongTextIsSplitAndFailuresAreVisible(t *testing.T) {
+	split := func(text string, caps core.Capabilities) (parts []string) {
+		for len(text) > caps.TextLimit {
+			parts, text = append(parts, text[:caps.TextLimit]), text[caps.TextLimit:]
+		}
+		return append(parts, text)
+	}
+	r := start(t, true, func(o *Options) { o.Split = split })
+	long := message(strings.Repeat("a", 2001))
+	long.Anchor = "m0"
+	id := r.post(long)[0]
+	require.Len(t, r.platform.posts, 2)
+	require.Equal(t, long.Text, strings.Join(r.platform.texts(), ""))
+	require.Equal(t, []string{"m1", "m2"}, r.receipts(id))
+	require.Equal(t, "m0", r.platform.posts[0].ReplyTo)
+	require.Empty(t, r.platform.posts[1].ReplyTo, "only the first part answers the anchor")
+	require.NotEqual(t, r.platform.posts[0].Key, r.platform.posts[1].Key)
+
+	r.platform.setScript(always(fault{class: core.SendTooLarge}))
+	id = r.post(message("x"), message("y"), message("z"))[2]
+	require.Equal(t, store.OutFailed, r.row(id).State)
+	require.Equal(t, 3, r.log.count("ERROR a message was not delivered"))
+	require.Len(t, r.givenUp(), 3)
+}
+
+// The rest of a message waits for the platform; order and completeness stay.
+func TestB283_RateLimitInTheMiddle(t *testing.T) {
+	r := start(t, false, func(o *Options) { o.Split = words })
+	r.platform.setScript(func(_ core.Outgoing, call int) fault {
+		if call == 3 {
+			return fault{class: core.SendRetryable, after: 3 * time.Second}
+		}
+		return fault{}
+	})
+	id := r.post(message("1\n2\n3\n4\n5"))[0]
+	require.Equal(t, 2, r.row(id).PartsSent)
+	r.advance(4 * time.Second)
+	require.Equal(t, []string{"1", "2", "3", "4", "5"}, r.platform.texts())
+	require.Equal(t, []int{0, 0, 0, 3, 3, 3}, r.platform.called())
+}
+
+// A message of many parts on a slow platform is not cut off by the window.
+func TestTheWindowIsThatOfAPart(t *testing.T) {
+	r := start(t, true, func(o *Options) { o.Split = words })
+	r.platform.setScript(func(_ core.Outgoing, call int) fault {
+		if call%2 == 1 {
+			return fault{class: core.SendRetryable, after: 20 * time.Minute}
+		}
+		return fault{}
+	})
+	r.write(message("1\n2\n3\n4"))
+	r.advance(2 * time.Hour)
+	require.Equal(t, []string{"1", "2", "3", "4"}, r.platform.texts())
+}
+
+func TestPartsThatRenderToNothing(t *testing.T) {
+	r := start(t, true, func(o *Options) {
+		o.Split = words
+		o.Render = func(channel, text string) string {
+			require.Equal(t, "fake", channel)
+			return strings.ReplaceAll(text, "<!-- -->", "")
+		}
+	})
+	r.post(message("a\n\n \nb"), message("<!-- -->"))
+	require.Equal(t, []string{"a", "b", "<!-- -->"}, r.platform.texts())
+}
+
+func TestHeadBlocksItsFollowersTwoMinutes(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(func(out core.Outgoing, _ int) fault {
+		if out.Text == "head" && r.clock.Now().Sub(r.platform.start) < 10*time.Minute {
+			return fault{class: core.SendRetryable}
+		}
+		return fault{}
+	})
+	r.post(message("head"), message("second"), message("third"))
+	other := message("other lane")
+	other.Address.Thread = "t"
+	r.post(other)
+	require.Equal(t, []string{"other lane"}, r.platform.texts())
+	r.advance(119 * time.Second)
+	require.Equal(t, []string{"other lane"}, r.platform.texts())
+	r.advance(time.Second)
+	require.Equal(t, []string{"other lane", "second", "third"}, r.platform.texts())
+	r.post(message("fourth"))
+	require.Equal(t, []string{"other lane", "second", "third", "fourth"}, r.platform.texts(), "it holds nobody up any more")
+	r.advance(12 * time.Minute)
+	require.Equal(t, []string{"other lane", "second", "third", "fourth", "head"}, r.platform.texts())
+}
+
+func TestEveryFollowerBlocksInItsTurn(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(always(fault{class: core.SendAuth}))
+	for i := range 10 {
+		r.post(message(fmt.Sprint(i)))
+	}
+	r.advance(9 * time.Minute)
+	seen := map[string]bool{}
+	for _, c := range r.platform.calls {
+		seen[c.Text] = true
+	}
+	require.Len(t, seen, 5, "an account that is down is not asked for every waiting message at once")
+	r.platform.setScript(nil)
+	r.advance(11 * time.Minute)
+	require.Len(t, r.platform.texts(), 10)
+}
+
+func TestHeldFailedAndBlockedRowsDoNotBlock(t *testing.T) {
+	r := start(t, false, nil)
+	r.platform.setScript(func(out core.Outgoing, _ int) fault {
+		switch out.Text {
+		case "held":
+			return fault{class: core.SendAmbiguous}
+		case "failed":
+			return fault{class: core.SendInvalid}
+		}
+		return fault{}
+	})
+	held := message("held")
+	held.Kind = store.OutNotice
+	r.post(held, message("failed"), message("last"))
+	require.Equal(t, []string{"last"}, r.platform.texts())
+}
+
+func TestCommandRepliesAreRetriedQuicklyAndShortly(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(func(out core.Outgoing, _ int) fault {
+		if out.Text == "never" {
+			return fault{class: core.SendRetryable}
+		}
+		return fault{}
+	})
+	row, after := message("never"), message("next")
+	row.Kind, after.Kind = store.OutCommand, store.OutCommand
+	id := r.post(row, after)[0]
+	require.Equal(t, []string{"next"}, r.platform.texts(), "a reply never waits behind a retried one")
+	r.advance(3 * time.Minute)
+	require.Equal(t, store.OutFailed, r.row(id).State)
+	var tries []float64
+	for i, c := range r.platform.calls {
+		if c.Text == "never" {
+			tries = append(tries, r.platform.times[i].Seconds())
+		}
+	}
+	require.InDeltaSlice(t, []float64{0, 1, 3, 7, 15, 31, 61, 91, 120}, tries, 10)
+	require.InDelta(t, 1, tries[1], 0.11)
+	require.InDelta(t, 120, tries[len(tries)-1], 0, "the last try is at the end of the window")
+}
+
+func TestWithdraw(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(first(1, fault{class: core.SendRetryable}))
+	var rows []store.Outbox
+	for i, kind := range []store.OutboxKind{store.OutFinal, store.OutProgress, store.OutIntro, store.OutFinal} {
+		row := message(fmt.Sprintf("%s %d", kind, i))
+		row.Kind, row.Session = kind, 5
+		rows = append(rows, row)
+	}
+	rows[3].Session = 6
+	ids := r.post(rows...)
+	require.NoError(t, r.tx(func(tx *store.Tx) error {
+		n, err := r.s.Withdraw(tx, 5)
+		require.Equal(t, int64(2), n)
+		return err
+	}))
+	r.advance(time.Minute)
+	require.Equal(t, []string{"intro 2", "final 3"}, r.platform.texts())
+	require.Equal(t, store.OutWithdrawn, r.row(ids[0]).State)
+}
+
+func TestRetryAndDismiss(t *testing.T) {
+	r := start(t, true, func(o *Options) { o.Split = words })
+	r.platform.setScript(func(out core.Outgoing, _ int) fault {
+		if out.Text == "b" {
+			return fault{class: core.SendInvalid}
+		}
+		return fault{}
+	})
+	ids := r.post(message("a\nb\nc"), message("b"))
+	require.Equal(t, []string{"a"}, r.platform.texts())
+	require.NoError(t, r.tx(func(tx *store.Tx) error { return r.s.Dismiss(tx, ids[1]) }))
+	require.Equal(t, store.OutDismissed, r.row(ids[1]).State)
+	r.platform.setScript(nil)
+	require.NoError(t, r.tx(func(tx *store.Tx) error { return r.s.Retry(tx, ids[0]) }))
+	r.quiet()
+	require.Equal(t, []string{"a", "b", "c"}, r.platform.texts(), "it goes on at the first part that was not sent")
+
+	for _, f := range []func(*store.Tx, int64) error{r.s.Retry, r.s.Dismiss} {
+		require.Equal(t, "outbox_state", core.ErrorCode(r.tx(func(tx *store.Tx) error { return f(tx, ids[0]) })))
+		require.Equal(t, "outbox_unknown", core.ErrorCode(r.tx(func(tx *store.Tx) error { return f(tx, 999) })))
+	}
+}
+
+func TestAccountsComeAndGo(t *testing.T) {
+	r := start(t, true, nil)
+	r.s.SetAccounts(context.Background(), nil)
+	require.Empty(t, r.s.Status())
+	r.post(message("one"))
+	require.Empty(t, r.platform.texts(), "it waits for its account")
+	r.s.SetAccounts(context.Background(), []Account{r.account()})
+	r.post(message("two"))
+	require.Equal(t, []string{"one", "two"}, r.platform.texts())
+
+	other := newPlatform(true, r.clock)
+	r.s.SetAccounts(context.Background(), []Account{{Channel: "fake", ID: "default", Adapter: other}})
+	r.post(message("three"))
+	require.Equal(t, []string{"three"}, other.texts(), "another adapter takes over")
+
+	foreign := message("foreign")
+	foreign.Address.Account = "second"
+	r.post(foreign)
+	require.Len(t, other.texts(), 1)
+}
+
+func TestStopLeavesTheRestToTheNextStart(t *testing.T) {
+	for _, native := range []bool{true, false} {
+		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
+			r := start(t, native, func(o *Options) { o.Split = words })
+			var stopped chan struct{}
+			r.platform.setScript(func(out core.Outgoing, _ int) fault {
+				if out.Text == "2" { // stop in the middle of a message
+					stopped = make(chan struct{})
+					go func() {
+						defer close(stopped)
+						r.s.Stop(context.Background())
+					}()
+					for {
+						r.s.mu.RLock()
+						n := len(r.s.workers)
+						r.s.mu.RUnlock()
+						if n == 0 {
+							break
+						}
+					}
+				}
+				return fault{}
+			})
+			ids := r.post(message("1\n2\n3"), message("next"))
+			<-stopped
+			require.Equal(t, []string{"1", "2"}, r.platform.texts())
+			require.Equal(t, store.OutQueued, r.row(ids[0]).State, "nothing of it is on its way")
+			r.platform.setScript(nil)
+			r.restart()
+			require.Equal(t, []string{"1", "2", "3", "next"}, r.platform.texts())
+			require.False(t, r.row(ids[0]).Resent)
+		})
+	}
+}
+
+func TestStopCancelsWhatDoesNotEnd(t *testing.T) {
+	r := start(t, false, nil)
+	r.platform.setScript(always(fault{hang: true}))
+	id := r.write(message("x"))[0]
+	r.quiet()
+	r.s.Stop(cancelled())
+	require.Equal(t, store.OutSending, r.row(id).State, "nobody knows what became of it")
+	r.platform.setScript(nil)
+	r.restart()
+	require.True(t, r.row(id).Resent)
+	require.Equal(t, []string{"x"}, r.platform.texts())
+}
+
+// What waits behind a stuck row does not keep all its text in memory.
+func TestManyWaitingRows(t *testing.T) {
+	r := start(t, true, nil)
+	r.platform.setScript(func(_ core.Outgoing, call int) fault {
+		if call == 1 {
+			return fault{class: core.SendRetryable}
+		}
+		return fault{}
+	})
+	const n = maxTexts + 2*loadPage + 10
+	var rows []store.Outbox
+	for i := range n {
+		rows = append(rows, message(fmt.Sprint(i)))
+	}
+	r.write(rows...)
+	r.quiet()
+	check := func() {
+		w := r.s.worker(message("").Address)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		require.Len(t, w.items, n)
+		require.LessOrEqual(t, w.texts, maxTexts)
+	}
+	check()
+	r.restart()
+	check()
+	r.advance(20 * time.Second)
+	got := r.platform.texts()
+	require.Len(t, got, n)
+	for i := range got {
+		require.Equal(t, fmt.Sprint(i), got[i])
+	}
+	w := r.s.worker(message("").Address)
+	require.Zero(t, w.texts)
+	require.Empty(t, w.items)
+	require.Empty(t, w.lanes)
+	require.Empty(t, w.alone)
+}

@@ -1,0 +1,129 @@
+package delivery
+
+import (
+	"errors"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// Post puts a message into the outbox, inside the transaction of what caused
+// it; it is the only way out of the runtime. The worker of the account learns of
+// it when the transaction commits. Only what describes the message is taken from
+// row: once key, kind, address, anchor, persona, text, session, run, what it
+// tells, and At (0: now).
+//
+// If nothing is left of the text after the Gate, nothing is inserted and the id
+// is 0. If the once key exists already, the id is that of the message that has
+// it. In both cases fresh is false.
+func (s *Service) Post(tx *store.Tx, row store.Outbox) (id int64, fresh bool, err error) {
+	if a := row.Address; a.Channel == "" || a.Account == "" || a.Conversation == "" {
+		return 0, false, core.Errorf("outbox_address", "a message to %q has no complete address", a.String())
+	}
+	row = store.Outbox{
+		OnceKey: row.OnceKey, Kind: row.Kind, Address: row.Address, Anchor: row.Anchor, Persona: row.Persona, Text: s.gate(row.Text),
+		State: store.OutQueued, Session: row.Session, Run: row.Run, Tells: row.Tells, At: row.At,
+	}
+	if row.Text == "" {
+		return 0, false, nil
+	}
+	if row.At == 0 {
+		row.At = s.opts.World.Now()
+	}
+	if row.ID, fresh, err = tx.InsertOutbox(row); err != nil {
+		return 0, false, err
+	}
+	if !fresh {
+		if row, err = tx.OutboxByOnce(row.OnceKey); err != nil {
+			return 0, false, err
+		}
+	}
+	s.wake(tx, row)
+	return row.ID, fresh, nil
+}
+
+// gate is Gate and the redaction.
+func (s *Service) gate(text string) string {
+	text = Gate(text)
+	if text != "" && s.opts.Redact != nil {
+		text = Gate(s.opts.Redact(text))
+	}
+	return text
+}
+
+// wake hands an open row to its worker when tx commits. The store calls back in
+// the order of its commits, and the end of a row is a commit too: a row cannot
+// come back from an older state.
+func (s *Service) wake(tx *store.Tx, row store.Outbox) {
+	if row.State != store.OutQueued && row.State != store.OutSending {
+		return
+	}
+	tx.OnCommit(func() {
+		if w := s.worker(row.Address); w != nil {
+			w.add([]store.Outbox{row})
+		}
+	})
+}
+
+// Retry queues a message again that is ambiguous, failed, blocked or dismissed,
+// at its first unsent part; operators ask for it. It returns a *core.Error with
+// code outbox_unknown or outbox_state.
+func (s *Service) Retry(tx *store.Tx, id int64) error {
+	ok, err := tx.ReopenOutbox(id)
+	if err != nil {
+		return err
+	}
+	row, err := known(tx, id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return core.Errorf("outbox_state", "message %d is %s: there is nothing to retry", id, row.State)
+	}
+	s.wake(tx, row)
+	return nil
+}
+
+// Dismiss lets a message go that is ambiguous, failed or blocked: it is not in
+// trouble any more and is not sent. Errors are those of Retry.
+func (s *Service) Dismiss(tx *store.Tx, id int64) error {
+	ok, err := tx.DismissOutbox(id, s.opts.World.Now())
+	if err != nil {
+		return err
+	}
+	row, err := known(tx, id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return core.Errorf("outbox_state", "message %d is %s: there is nothing to dismiss", id, row.State)
+	}
+	return nil
+}
+
+func known(tx *store.Tx, id int64) (store.Outbox, error) {
+	row, err := tx.OutboxByID(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return row, core.Errorf("outbox_unknown", "there is no message %d in the outbox", id).
+			WithRemedy("`skein outbox` lists them; what is at an end is kept for session.retention.outboxDays")
+	}
+	return row, err
+}
+
+// Withdraw takes back the answers, progress and notices that the session has
+// not sent yet and returns how many (/stop, /new). What is on its way is not
+// taken back.
+func (s *Service) Withdraw(tx *store.Tx, session int64) (int64, error) {
+	n, err := tx.WithdrawOutbox(session, s.opts.World.Now())
+	if err != nil || n == 0 {
+		return n, err
+	}
+	tx.OnCommit(func() {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		for _, w := range s.workers {
+			w.recheck(session)
+		}
+	})
+	return n, nil
+}
