@@ -54,6 +54,7 @@ type Trap int
 const (
 	TrapCut     Trap = iota // cut the world
 	TrapSIGKILL             // kill the process, as the crash matrix does
+	TrapWatch               // tell fired of this and of every later pass, which may Cut
 )
 
 // AnyPoint as a name arms every point at once; the count then runs over all
@@ -92,15 +93,18 @@ func (w *World) spring(t *trap, name string) {
 	if t.name != name && t.name != AnyPoint || w.cut.Load() {
 		return
 	}
-	if t.left.Add(-1) != 0 {
+	if left := t.left.Add(-1); left > 0 || left < 0 && t.kind != TrapWatch {
 		return
 	}
 	if t.fired != nil {
 		t.fired(name)
 	}
-	if t.kind == TrapSIGKILL {
+	switch t.kind {
+	case TrapCut:
+		w.Cut()
+	case TrapSIGKILL:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way
+	case TrapWatch:
 	}
-	w.Cut()
 }

@@ -73,6 +73,21 @@ func TestArm(t *testing.T) {
 	}
 }
 
+func TestWatch(t *testing.T) {
+	w, _ := newWorld(1)
+	var seen []string
+	w.Arm(world.AnyPoint, 2, world.TrapWatch, func(name string) {
+		if seen = append(seen, name); len(seen) == 2 {
+			w.Cut()
+		}
+	})
+	require.NoError(t, w.Crash(world.TurnClaimed), "before the second pass nobody is told")
+	require.NoError(t, w.Crash(world.TimerFired))
+	require.Equal(t, world.ErrKilled, w.Crash(world.TurnAfterEnd), "who is told may cut the world there")
+	require.Equal(t, world.ErrKilled, w.Crash(world.TurnClaimed))
+	require.Equal(t, []string{world.TimerFired, world.TurnAfterEnd}, seen)
+}
+
 func TestDisarm(t *testing.T) {
 	w, _ := newWorld(1)
 	w.Arm(world.TimerFired, 1, world.TrapCut, nil)
