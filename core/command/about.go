@@ -1,0 +1,109 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// help is /help.
+func (s Set) help(_ *store.Tx, r Request) (Reply, error) {
+	var rows []string
+	for _, c := range r.set.Commands() {
+		usage := "/" + c.Name
+		if c.Usage != "" {
+			usage += " " + c.Usage
+		}
+		rows = append(rows, usage+" - "+c.Summary)
+	}
+	return Reply{Text: list("Commands:", rows, "")}, nil
+}
+
+// whoami is /whoami.
+func (s Set) whoami(_ *store.Tx, r Request) (Reply, error) {
+	who := r.Actor
+	if who == "" {
+		who = "unknown: the platform did not say"
+	}
+	if r.Operator {
+		who += " (an operator)"
+	}
+	lines := []string{"You: " + who}
+	lines = line(lines, "Name", "%s", core.Clip(r.Message.Author.Name, nameLimit))
+	lines = line(lines, "Place", "%s", r.Message.Address.String())
+	lines = line(lines, "Session", "%s", r.Key.String())
+	lines = line(lines, "Agent", "%s", r.AgentID)
+	return Reply{Text: strings.Join(lines, "\n")}, nil
+}
+
+// status is /status.
+func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
+	lines := []string{"Agent: " + s.agentText(r.AgentID)}
+	model, err := tx.Setting(r.Session.ID, SettingModel)
+	if err != nil {
+		return Reply{}, err
+	}
+	if model == "" {
+		model = s.o.Config.Model(r.AgentID)
+	}
+	if run, err := latestRun(tx, r.Session.ID); err != nil {
+		return Reply{}, err
+	} else if run.Spec.Model != "" {
+		model = run.Spec.Model
+	}
+	lines = line(lines, "Model", "%s", model)
+	lines = line(lines, "Session", "%s", r.Key.String())
+	if lines, err = s.activity(tx, r, lines); err != nil {
+		return Reply{}, err
+	}
+	if !r.Bound {
+		return Reply{Text: strings.Join(lines, "\n")}, nil
+	}
+	expiry, err := s.o.Bindings.Expiry(tx, r.Binding)
+	lines = line(lines, "Binding", "%s, %s, by %s", placeText(r.Binding), expiry, r.Binding.Owner)
+	return Reply{Text: strings.Join(lines, "\n")}, err
+}
+
+// activity says what the session does.
+func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error) {
+	now := "idle"
+	turn, running, err := runningTurn(tx, r.Session.ID)
+	if err != nil {
+		return nil, err
+	}
+	if running {
+		now = fmt.Sprintf("%s, for %s", kindText(turn.Kind), age(r.Now.Sub(turn.Started)))
+	}
+	waiting, err := tx.CountQueued(r.Session.ID)
+	if err != nil {
+		return nil, err
+	}
+	if waiting > 0 {
+		now += ", " + count(int64(waiting), "message waits", "messages wait")
+	}
+	lines = append(lines, "Now: "+now)
+	mode, err := tx.Setting(r.Session.ID, kernel.SettingQueue)
+	if err != nil {
+		return nil, err
+	}
+	if mode == "" {
+		mode = string(s.o.Config.QueueMode(r.Message.Address.Channel, r.Message.Address.Account))
+	}
+	lines = line(lines, "Queue", "%s", mode)
+	live, err := tx.CountLiveRunsOf(r.Session.ID)
+	if err == nil && live > 0 {
+		lines = line(lines, "Sub-agents", "%d active", live)
+	}
+	return lines, err
+}
+
+// agentText names an agent by its declared name and its id.
+func (s Set) agentText(id string) string {
+	if name := s.o.Config.AgentName(id); name != "" && name != id {
+		return fmt.Sprintf("%s (%s)", core.Clip(name, nameLimit), id)
+	}
+	return id
+}

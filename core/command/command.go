@@ -1,0 +1,181 @@
+package command
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Request is one command of a person whom access control has admitted and who
+// may use commands.
+type Request struct {
+	Name, Args string
+	// Message is what the person wrote; replies go to its address.
+	Message core.Message
+	// Actor is the person as "channel:id", "" if the platform did not say.
+	Actor string
+	// Operator may override the owner of a binding.
+	Operator bool
+	// Session is the one to which the conversation leads, through a binding or
+	// a route. Its ID is 0 if it does not exist yet; Key and AgentID say what it
+	// would be.
+	Session store.Session
+	Key     core.SessionKey
+	AgentID string
+	// Binding is the one that the conversation goes through, if Bound.
+	Binding core.Binding
+	Bound   bool
+	Now     core.Millis
+
+	set Set // that runs it
+}
+
+// Reply answers a command where it was written.
+type Reply struct {
+	Text string
+	// Kind is store.OutCommand if empty.
+	Kind store.OutboxKind
+	// Silent is set where the effect posts the one message itself: the intro,
+	// the farewell, or the reply that After brings.
+	Silent bool
+	// After is work outside the store. It runs after the commit, in a goroutine
+	// that the runtime waits for; nil for none.
+	After func(ctx context.Context)
+}
+
+// Command is one command of a Set.
+type Command struct {
+	Name string
+	// Usage is the line of /help without the slash and the name, Summary what
+	// it does.
+	Usage, Summary string
+	// Run has the effect in the transaction of the message. A *core.Error is a
+	// refusal: the transaction is committed all the same, so nothing may be
+	// left half done.
+	Run func(tx *store.Tx, r Request) (Reply, error)
+}
+
+// Config answers from the live configuration.
+type Config interface {
+	// AgentIDs returns the configured agents in their order, AgentName the
+	// declared name of one, "" if it has none.
+	AgentIDs() []string
+	AgentName(id string) string
+	// Model returns an agent's model; ModelKnown whether a reference can be
+	// resolved.
+	Model(agentID string) string
+	ModelKnown(ref string) bool
+	DirectScope() core.DirectScope
+	// QueueMode is the configured queue mode of an account.
+	QueueMode(channel, account string) kernel.QueueMode
+}
+
+// Stopper ends what a session does; the sub-agent engine is one.
+type Stopper interface {
+	Stop(tx *store.Tx, session int64) (subagent.Stopped, error)
+}
+
+// Presence shows people that something is being done; it must not block.
+type Presence interface {
+	Typing(ctx context.Context, at core.Address)
+}
+
+// Options make a Set. All but Presence are required.
+type Options struct {
+	World    *world.World
+	DB       *store.DB
+	Log      *slog.Logger
+	Config   Config
+	Bindings Bindings
+	Stopper  Stopper
+	Poster   subagent.Poster
+	Presence Presence // may be nil
+}
+
+// Set is a registry of commands, as a value: With returns another one.
+type Set struct {
+	o        Options
+	commands map[string]Command
+}
+
+// New returns the set of the built-in commands.
+func New(o Options) Set {
+	s := Set{o: o, commands: make(map[string]Command)}
+	for _, c := range []Command{
+		{"agents", "", "sub-agents, their threads, and what can be focused", s.agents},
+		{"focus", "<target>", "talk to a sub-agent or session here, or in a thread", s.focus},
+		{"help", "", "this list", s.help},
+		{"new", "[model]", "stop, and begin anew", s.fresh},
+		{"queue", "[steer|followup|collect|interrupt|default]", "what a message does while an answer is in progress", s.queue},
+		{"reset", "", "stop, and forget this conversation", s.reset},
+		{"session", "idle|max-age [duration|off]", "limits of the binding here", s.session},
+		{"status", "", "what this conversation leads to and does", s.status},
+		{"stop", "", "stop the answer in progress and all sub-agents below", s.stop},
+		{"subagents", "list | info <target> | log <target> [limit] [tools]", "look at sub-agents", s.subagents},
+		{"tasks", "", "background work and whether its outcome was told", s.tasks},
+		{"unfocus", "", "end the binding here", s.unfocus},
+		{"whoami", "", "how you and this place are named", s.whoami},
+	} {
+		s.commands[c.Name] = c
+	}
+	return s
+}
+
+// With returns a set that also has c, in the place of one with its name.
+func (s Set) With(c Command) Set {
+	s.commands = maps.Clone(s.commands)
+	s.commands[c.Name] = c
+	return s
+}
+
+// Known reports whether there is a command of that name.
+func (s Set) Known(name string) bool {
+	_, ok := s.commands[name]
+	return ok
+}
+
+// Commands returns the commands in the order of their names.
+func (s Set) Commands() []Command {
+	out := slices.Collect(maps.Values(s.commands))
+	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Run runs a command in the transaction of its message. A *core.Error is a
+// refusal, also for a name that is not known (command_unknown); any other error
+// means: roll back.
+func (s Set) Run(tx *store.Tx, r Request) (Reply, error) {
+	c, ok := s.commands[r.Name]
+	if !ok {
+		return Reply{}, refuseUnknown(r.Name)
+	}
+	r.set = s
+	reply, err := c.Run(tx, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	if reply.Kind == "" {
+		reply.Kind = store.OutCommand
+	}
+	reply.Text = fit(reply.Text)
+	return reply, nil
+}
+
+// ensure returns the session of the request, creating it if there is none yet.
+func ensure(tx *store.Tx, r Request) (store.Session, error) {
+	if r.Session.ID != 0 {
+		return r.Session, nil
+	}
+	return tx.EnsureSession(store.Session{
+		Key: r.Key.String(), Agent: r.AgentID, Kind: r.Key.Kind, Address: r.Message.Address, Title: r.Message.Title,
+		CreatedAt: r.Now, UsedAt: r.Now,
+	})
+}
