@@ -1,0 +1,97 @@
+package app
+
+import (
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/threadbind"
+)
+
+// Peek tells through which binding a message at an address would go, without
+// any effect. mentionFree tells that it needs no mention of the bot.
+func (b *Bindings) Peek(tx *store.Tx, at core.Address) (rec core.Binding, found, mentionFree bool, err error) {
+	r, err := b.service.Peek(b.tx(tx), at, b.o.World.Now())
+	return r.Binding, r.Found, r.MentionFree(), err
+}
+
+// Resolve decides through which binding a message that arrives now goes, and
+// touches it; a binding that is over ends. held tells that the place cannot be
+// written to at present: the message belongs into the inbox as store.InboxHeld
+// and is queued when the binding is restored or ends.
+func (b *Bindings) Resolve(tx *store.Tx, at core.Address) (rec core.Binding, found, held bool, err error) {
+	r, err := b.service.Resolve(b.tx(tx), at, b.o.World.Now())
+	return r.Binding, r.Found, r.Held(), b.settle(tx, r.Changes, err)
+}
+
+// PlaceChanged does what an event of a conversation or thread means for the
+// bindings there. A migrated conversation must have been rewritten in the store
+// before.
+func (b *Bindings) PlaceChanged(tx *store.Tx, e core.PlaceChange) error {
+	c, err := b.service.PlaceChanged(b.tx(tx), e, b.o.World.Now())
+	return b.settle(tx, c, err)
+}
+
+// Sent notes that a message reached its place: an agent's answer is activity
+// of the binding there, what the runtime itself says is not. Delivery calls it
+// in the transaction of the last receipt, before the engine's Sent.
+func (b *Bindings) Sent(tx *store.Tx, row store.Outbox, now core.Millis) error {
+	if row.Kind != store.OutFinal && row.Kind != store.OutProgress {
+		return nil
+	}
+	c, err := b.service.Replied(b.tx(tx), row.Address, now)
+	return b.settle(tx, c, err)
+}
+
+// Undeliverable decides about a message whose place is gone, closed or
+// forbidden, in the transaction that records that: the binding there ends or is
+// suspended, and what a person waits for goes to the parent conversation, with
+// one line in front that says why. Intros and farewells mean nothing elsewhere,
+// and what an operator sent somewhere has failed there. It is delivery's
+// OnUndeliverable.
+func (b *Bindings) Undeliverable(tx *store.Tx, row store.Outbox, class core.SendClass) (store.Outbox, bool, error) {
+	rec, bound, err := b.bindingOf(tx, row)
+	if err != nil {
+		return row, false, err
+	}
+	now, held, c, err := b.service.SendFailed(b.tx(tx), row.Address, class, b.o.World.Now())
+	if err := b.settle(tx, c, err); err != nil {
+		return row, false, err
+	}
+	if held {
+		rec = now
+	}
+	parent := row.Address.ParentConversation()
+	switch row.Kind {
+	case store.OutIntro, store.OutFarewell, store.OutSend:
+		return row, false, nil
+	}
+	if parent.Same(row.Address) {
+		return row, false, nil
+	}
+	row.Address, row.Anchor, row.Persona = parent, "", ""
+	row.Text = undeliverableLine(rec, bound && row.Kind != store.OutCommand, class) + "\n\n" + row.Text
+	return row, true, nil
+}
+
+// bindingOf returns the binding at the place of a message that speaks for the
+// same session: the live one, or the one that ended there last.
+func (b *Bindings) bindingOf(tx *store.Tx, row store.Outbox) (core.Binding, bool, error) {
+	rec, found, err := tx.BindingAt(row.Address.Place())
+	if err == nil && !found {
+		rec, found, err = tx.LastEnded(row.Address.Place())
+	}
+	return rec, found && rec.Session == row.Session, err
+}
+
+// undeliverableLine says in one line why a message comes to the parent
+// conversation. named tells that it is an answer of the session bound there.
+func undeliverableLine(rec core.Binding, named bool, class core.SendClass) string {
+	switch {
+	case named:
+		return threadbind.UndeliveredLine(rec)
+	case class == core.SendGone:
+		return "The thread is gone, so this comes here."
+	case class == core.SendClosed:
+		return "The thread is closed, so this comes here."
+	}
+	return "I may not write in the thread at present, so this comes here."
+}
