@@ -97,7 +97,7 @@ func (b *Bindings) limitText(l command.Limit, v threadbind.View) string {
 // Expiry implements command.Bindings.
 func (b *Bindings) Expiry(tx *store.Tx, rec core.Binding) (string, error) {
 	now := b.o.World.Now()
-	v, err := b.service.View(b.tx(tx), rec, now)
+	v, err := b.service.View(b.tx(tx), rec)
 	return threadbind.ExpiryText(v, now), err
 }
 
