@@ -48,16 +48,14 @@ func (b *Bindings) Sent(tx *store.Tx, row store.Outbox, now core.Millis) error {
 // and what an operator sent somewhere has failed there. It is delivery's
 // OnUndeliverable.
 func (b *Bindings) Undeliverable(tx *store.Tx, row store.Outbox, class core.SendClass) (store.Outbox, bool, error) {
-	rec, bound, err := b.bindingOf(tx, row)
-	if err != nil {
-		return row, false, err
-	}
-	now, held, c, err := b.service.SendFailed(b.tx(tx), row.Address, class, b.o.World.Now())
+	rec, bound, c, err := b.service.SendFailed(b.tx(tx), row.Address, class, b.o.World.Now())
 	if err := b.settle(tx, c, err); err != nil {
 		return row, false, err
 	}
-	if held {
-		rec = now
+	if !bound { // an earlier message may have ended it
+		if rec, _, err = tx.LastEnded(row.Address.Place()); err != nil {
+			return row, false, err
+		}
 	}
 	parent := row.Address.ParentConversation()
 	switch row.Kind {
@@ -68,30 +66,23 @@ func (b *Bindings) Undeliverable(tx *store.Tx, row store.Outbox, class core.Send
 		return row, false, nil
 	}
 	row.Address, row.Anchor, row.Persona = parent, "", ""
-	row.Text = undeliverableLine(rec, bound && row.Kind != store.OutCommand, class) + "\n\n" + row.Text
+	row.Text = undeliverableLine(rec, row, class) + "\n\n" + row.Text
 	return row, true, nil
 }
 
-// bindingOf returns the binding at the place of a message that speaks for the
-// same session: the live one, or the one that ended there last.
-func (b *Bindings) bindingOf(tx *store.Tx, row store.Outbox) (core.Binding, bool, error) {
-	rec, found, err := tx.BindingAt(row.Address.Place())
-	if err == nil && !found {
-		rec, found, err = tx.LastEnded(row.Address.Place())
-	}
-	return rec, found && rec.Session == row.Session, err
-}
-
-// undeliverableLine says in one line why a message comes to the parent
-// conversation. named tells that it is an answer of the session bound there.
-func undeliverableLine(rec core.Binding, named bool, class core.SendClass) string {
-	switch {
-	case named:
+// undeliverableLine says in one line why a message goes to the parent
+// conversation. An answer of the session that is, or was, bound in its place
+// says whose it is.
+func undeliverableLine(rec core.Binding, row store.Outbox, class core.SendClass) string {
+	if rec.Session == row.Session && row.Kind != store.OutCommand &&
+		(rec.Status == core.BindingSuspended || rec.Reason == core.EndThreadDeleted && class == core.SendGone) {
 		return threadbind.UndeliveredLine(rec)
-	case class == core.SendGone:
-		return "The thread is gone, so this comes here."
-	case class == core.SendClosed:
-		return "The thread is closed, so this comes here."
 	}
-	return "I may not write in the thread at present, so this comes here."
+	switch class {
+	case core.SendGone:
+		return "The thread is gone, so this comes here:"
+	case core.SendClosed:
+		return "The thread is closed, so this comes here:"
+	}
+	return "I may not write in the thread at present, so this comes here:"
 }

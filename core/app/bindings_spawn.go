@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/skein-bot/skein/core"
@@ -12,40 +11,32 @@ import (
 
 // Reserve implements subagent.Bindings.
 func (b *Bindings) Reserve(tx *store.Tx, req subagent.BindRequest) (subagent.Reservation, error) {
-	plan, c, err := b.service.Prepare(b.tx(tx), threadbind.Request{
+	plan, c, err := b.service.Prepare(b.tx(tx), spawnRequest(req), b.o.World.Now())
+	return reservation(plan), b.settle(tx, c, err)
+}
+
+// spawnRequest is what a spawn asks of threadbind.
+func spawnRequest(req subagent.BindRequest) threadbind.Request {
+	return threadbind.Request{
 		ID: req.ID, At: req.At, Kind: req.Kind, Session: req.Session, SessionKey: req.SessionKey, Target: core.TargetSubagent,
 		Agent: req.Agent, Label: req.Label, Actor: threadbind.Actor{User: req.Owner}, Automatic: true, Place: req.Place,
 		RunID: req.RunID, Intent: req.Intent, Text: req.Text,
-	}, b.o.World.Now())
-	return reservation(plan), b.settle(tx, c, err)
+	}
 }
 
 func reservation(p threadbind.Plan) subagent.Reservation {
 	return subagent.Reservation{Binding: p.Binding, Unbound: p.Unbound, Child: p.Child, Handle: p}
 }
 
-// Restore implements subagent.Bindings. Only the place, the text and the intent
-// of the request count; the rest is in the record. It reports false if the
+// Restore implements subagent.Bindings. Of the request only the place, the text
+// and the intent count; the rest is in the record. It reports false if the
 // record is not pending any more.
 func (b *Bindings) Restore(tx *store.Tx, id string, req subagent.BindRequest) (subagent.Reservation, bool, error) {
-	rec, found, err := tx.BindingByID(id)
-	if err != nil || !found || rec.Status != core.BindingPending {
+	plan, found, err := b.service.Restore(b.tx(tx), id, spawnRequest(req))
+	if err != nil || !found || plan.Binding.Status != core.BindingPending {
 		return subagent.Reservation{}, false, err
 	}
-	plan := threadbind.Plan{Binding: rec}
-	if rec.Address.Conversation == "" { // its thread is not open yet
-		title := threadbind.Title(cmp.Or(rec.Label, rec.Agent, rec.SessionKey), b.titleLimit(req.At))
-		plan.Child = &core.ChildRequest{Parent: req.At, Title: title, Text: req.Text, Intent: cmp.Or(req.Intent, id)}
-	}
 	return reservation(plan), true, nil
-}
-
-// titleLimit is the longest title of a thread at an address, 0 for no limit.
-func (b *Bindings) titleLimit(at core.Address) int {
-	if adapter := b.o.Adapter(at.Channel, at.Account); adapter != nil {
-		return adapter.BindingCapabilities(at).TitleLimit
-	}
-	return 0
 }
 
 // Open implements subagent.Bindings. It blocks for the remote call and the
