@@ -112,7 +112,7 @@ type BindingCapabilities struct {
 	Placements []Placement
 	// ThreadsInDirect is set where a direct chat can hold threads.
 	ThreadsInDirect bool
-	// TitleLimit is the longest thread title in graphemes, 0 for none.
+	// TitleLimit is the longest thread title in UTF-16 units, 0 for none.
 	TitleLimit int
 	// Reason says, where Placements is empty, why.
 	Reason string

@@ -24,7 +24,7 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 			return err
 		}
 		if hit {
-			t.items = cached
+			t.items, t.sound = cached, len(cached)
 		} else if err := t.readHistory(tx); err != nil {
 			return err
 		}
@@ -194,10 +194,21 @@ func (c *historyCache) take(l *kernel.Lease) ([]model.Item, bool) {
 	return h.items, ok
 }
 
-func (c *historyCache) put(s store.Session, turn store.Turn, items []model.Item, last *model.Item) {
-	if last != nil {
-		items = append(items, *last)
+// keep remembers the prompt for the session's next turn, if it is sound as it
+// is: then the next turn need not look at it again.
+func (t *turn) keep(last *model.Item) {
+	if last == nil {
+		return
 	}
+	items := append(t.items, *last)
+	tail := items[t.sound:]
+	if slices.ContainsFunc(tail, overlong) || model.Validate(tail) != nil {
+		return
+	}
+	t.r.cache.put(t.l.Session, t.l.Turn, items)
+}
+
+func (c *historyCache) put(s store.Session, turn store.Turn, items []model.Item) {
 	size := 0
 	for i := range items {
 		size += len(items[i].Text) + len(items[i].Think) + 64

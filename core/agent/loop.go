@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -182,10 +183,17 @@ func (t *turn) modelRef() string {
 	return t.def.Model
 }
 
+// promptItems returns the transcript as a model gets it. What earlier turns
+// left is known to be sound; only the rest is looked at.
+func (t *turn) promptItems() []model.Item {
+	tail := model.Repair(trimForPrompt(t.items[t.sound:]))
+	return append(slices.Clip(t.items[:t.sound]), tail...)
+}
+
 func (t *turn) request(id string) model.Request {
 	req := model.Request{
 		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
-		Items: model.Repair(trimForPrompt(t.items)),
+		Items: t.promptItems(),
 	}
 	if t.run != nil {
 		req.Task, req.TaskName, req.TaskText = t.run.Label, t.run.TaskName, t.run.Task

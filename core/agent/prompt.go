@@ -67,7 +67,7 @@ func clipChars(s string, n int) string {
 func trimForPrompt(items []model.Item) []model.Item {
 	var out []model.Item
 	for i, item := range items {
-		if item.Kind != model.ToolOutput || len(item.Text) <= maxPromptResult {
+		if !overlong(item) {
 			continue
 		}
 		if out == nil {
@@ -85,3 +85,6 @@ func trimForPrompt(items []model.Item) []model.Item {
 	}
 	return out
 }
+
+// overlong tells whether a prompt carries only a part of an item.
+func overlong(i model.Item) bool { return i.Kind == model.ToolOutput && len(i.Text) > maxPromptResult }

@@ -146,6 +146,7 @@ type turn struct {
 
 	system string
 	items  []model.Item // the whole prompt, this turn's rows included
+	sound  int          // so many of them went to a model as they are
 	seq    int
 	usage  model.Usage // not yet written to the turn row
 	out    Outcome
@@ -300,7 +301,7 @@ func (t *turn) end(ctx context.Context, last *model.Item) error {
 		t.r.cache.drop(t.l.Session.ID)
 		return err
 	}
-	t.r.cache.put(t.l.Session, t.l.Turn, t.items, last)
+	t.keep(last)
 	return w.Crash(world.TurnAfterEnd)
 }
 

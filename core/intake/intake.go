@@ -174,7 +174,11 @@ func (s *Service) Receive(ctx context.Context, m core.Message) error {
 
 // dedupeKey names an update for ever.
 func dedupeKey(m core.Message) string {
-	return fmt.Sprintf("%s/%s/%s", m.Address.InThread("").String(), m.ID, m.Event)
+	key := fmt.Sprintf("%s/%s/%s", m.Address.InThread("").String(), m.ID, m.Event)
+	if m.Revision != "" {
+		key += "/" + m.Revision
+	}
+	return key
 }
 
 // sourceKey names the platform message of an inbox row.
@@ -344,14 +348,18 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 		Session: session.ID, Kind: store.InboxMessage, Lane: store.LaneMain, ReplyTo: m.Address, Anchor: m.ID,
 		Owner: policy.Sender(m.Address.Channel, m.Author), Source: sourceKey(m.Address, m.ID), Body: item.Encode(), At: now,
 	}
-	if err := s.Waiter.MessageArrived(tx, &row); err != nil {
-		return err
+	if session.Waits > 0 {
+		if err := s.Waiter.MessageArrived(tx, &row); err != nil {
+			return err
+		}
 	}
 	rules := s.Config.Queue(m.Address.Channel, m.Address.Account)
 	if held {
 		row.State = store.InboxHeld
-	} else if dropped, err := s.overflow(tx, rules, row, m.Text); dropped || err != nil {
-		return err
+	} else if session.Ready { // something waits already
+		if dropped, err := s.overflow(tx, rules, row, m.Text); dropped || err != nil {
+			return err
+		}
 	}
 	if _, err := tx.InsertInbox(row); err != nil {
 		return err

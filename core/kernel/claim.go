@@ -35,9 +35,6 @@ type Lease struct {
 // claimBatch is how many queued rows a claim looks at.
 const claimBatch = 64
 
-// SettingQueue is the session setting that /queue writes.
-const SettingQueue = "queue"
-
 // claim takes the session for this node. A nil lease without error means that
 // there is nothing to do, or nothing before delay has passed.
 func (k *Kernel) claim(ctx context.Context, session int64, follows bool) (*Lease, time.Duration, error) {
@@ -103,11 +100,7 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	if len(rows) == 0 {
 		return 0, tx.ReleaseSession(l.Session.ID, false, now)
 	}
-	setting, err := tx.Setting(l.Session.ID, SettingQueue)
-	if err != nil {
-		return 0, err
-	}
-	q := k.opts.Queue(l.Session, setting, rows[0])
+	q := k.opts.Queue(l.Session, rows[0])
 	take := choose(rows, q.Mode)
 	if d := debounce(take, q, follows, now); d > 0 {
 		return d, nil
@@ -229,10 +222,6 @@ func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	setting, err := tx.Setting(l.Session.ID, SettingQueue)
-	if err != nil {
-		return nil, err
-	}
 	var take []store.Inbox
 	for _, r := range rows {
 		if !r.ReplyTo.Same(l.Turn.ReplyTo) {
@@ -240,7 +229,7 @@ func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
 		}
 		switch r.Kind {
 		case store.InboxMessage, store.InboxDropped:
-			if r.Policy != l.Turn.Policy || l.k.opts.Queue(l.Session, setting, r).Mode != QueueSteer {
+			if r.Policy != l.Turn.Policy || l.k.opts.Queue(l.Session, r).Mode != QueueSteer {
 				continue
 			}
 		case store.InboxCompletion:

@@ -50,8 +50,9 @@ type Options struct {
 	// Slots returns how many turns a lane may run at once; it is asked at each
 	// dispatch, so a reload takes effect at once. A result below 1 counts as 1.
 	Slots func(store.Lane) int
-	// Queue returns the queue settings of a session for one message.
-	Queue func(s store.Session, setting string, head store.Inbox) Queue
+	// Queue returns the queue settings of a session for one message; the
+	// session's own choice is in s.QueueMode.
+	Queue func(s store.Session, head store.Inbox) Queue
 	// MaxAttempts is how often a turn is claimed without finishing a step
 	// before it is dead; 0 means 5.
 	MaxAttempts int
@@ -67,6 +68,7 @@ type Kernel struct {
 	wg     sync.WaitGroup
 
 	mu       sync.Mutex
+	started  bool
 	stopping bool
 	entries  map[int64]*entry
 	lanes    map[store.Lane]*lane
@@ -153,6 +155,11 @@ func (k *Kernel) Start(ctx context.Context) error {
 		l, urgent := k.laneOf(ctx, id)
 		k.Wake(id, l, urgent)
 	}
+	k.mu.Lock()
+	k.started = true
+	k.dispatch()
+	k.mu.Unlock()
+	k.timers.signal.Notify() // counted before the goroutine runs
 	k.wg.Add(1)
 	go k.timers.loop()
 	return nil
@@ -231,7 +238,7 @@ func (k *Kernel) unqueue(e *entry) {
 
 // dispatch starts queued sessions while their lane has slots. k.mu is held.
 func (k *Kernel) dispatch() {
-	if k.stopping {
+	if k.stopping || !k.started {
 		return
 	}
 	for name, l := range k.lanes {
@@ -285,7 +292,7 @@ func (k *Kernel) finish(e *entry, l *lane, out outcome) {
 	defer k.mu.Unlock()
 	l.running--
 	e.state, e.cancel = entryIdle, nil
-	e.follows = out.ran
+	e.follows = out.ran || e.follows && out.delay > 0
 	switch {
 	case out.err != nil && !k.stopping && k.opts.World.Err() == nil:
 		e.fails++

@@ -134,15 +134,20 @@ func (tx *Tx) SessionLive(id int64) (live bool, key string, err error) {
 // SessionBusy tells whether a session has a turn in progress, queued input or
 // a run that waits; if not, since when it has had none, 0 if it never worked.
 func (tx *Tx) SessionBusy(id int64) (busy bool, idleSince core.Millis, err error) {
+	latest, err := tx.latestTurn(id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, 0, err
+	}
+	if latest.State == TurnRunning {
+		return true, 0, nil
+	}
 	var n int
-	err = tx.one(`SELECT (SELECT COUNT(*) FROM turn WHERE session_id = $1 AND state = 'running')
-		+ (SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued')
+	err = tx.one(`SELECT (SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued')
 		+ (SELECT COUNT(*) FROM wait WHERE session_id = $1)`, []any{id}, &n)
 	if err != nil || n > 0 {
 		return n > 0, 0, err
 	}
-	err = tx.one(`SELECT COALESCE(MAX(ended_at), 0) FROM turn WHERE session_id = $1`, []any{id}, &idleSince)
-	return false, idleSince, err
+	return false, latest.Ended, nil
 }
 
 // ListBindings lists bindings, newest first.
@@ -190,7 +195,7 @@ func (tx *Tx) UpdateBinding(b core.Binding) error {
 }
 
 func placeError(err error) error {
-	if err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: binding") {
+	if err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: binding.conversation") {
 		return errors.Join(ErrPlaceTaken, err)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/skein-bot/skein/core/world"
 )
@@ -25,6 +26,7 @@ type DB struct {
 	stop    chan struct{}
 	stopped chan struct{}
 	once    sync.Once
+	closed  atomic.Bool
 	started bool
 
 	stmts *stmtCache // of the read pool
@@ -111,6 +113,7 @@ func (db *DB) World() *world.World { return db.world }
 func (db *DB) Close() error {
 	var err error
 	db.once.Do(func() {
+		db.closed.Store(true)
 		if db.started {
 			close(db.stop)
 			<-db.stopped
@@ -135,13 +138,16 @@ func (db *DB) closeHandles() error {
 }
 
 // Read runs fn on a snapshot from the read pool. It sees everything that was
-// committed before it began.
+// committed before it began. After Close it returns ErrClosed.
 func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := db.world.Err(); err != nil {
 		return err
 	}
 	sqlTx, err := db.read.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
+		if db.closed.Load() {
+			return ErrClosed
+		}
 		return fmt.Errorf("store: read: %w", err)
 	}
 	defer sqlTx.Rollback() //nolint:errcheck // a read has nothing to undo
@@ -175,12 +181,32 @@ func (db *DB) Submit(ctx context.Context, fn func(tx *Tx) error) *Pending {
 	}
 	select {
 	case db.queue <- p:
+		db.answerLate()
 	case <-db.stop:
 		return p.fail(ErrClosed)
 	case <-ctx.Done():
 		return p.fail(context.Cause(ctx))
 	}
 	return p
+}
+
+// answerLate answers units that were queued after the writer had ended: the
+// store may close between the check in Submit and the send.
+func (db *DB) answerLate() {
+	select {
+	case <-db.stop:
+	default:
+		return // the writer empties the queue once more before it ends
+	}
+	<-db.stopped
+	for {
+		select {
+		case p := <-db.queue:
+			p.fail(ErrClosed)
+		default:
+			return
+		}
+	}
 }
 
 // Pending is a unit of work on its way.

@@ -15,8 +15,15 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// schema returns the migrations with the dialect's words filled in.
-func schema(identity string) (fs.FS, error) {
+// sqliteWords are the words of the migrations that differ between databases:
+// {{id}} is an ascending integer key, {{keyed}} marks a table that is nothing
+// but its primary key's index.
+func sqliteWords() *strings.Replacer {
+	return strings.NewReplacer("{{id}}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{{keyed}}", " WITHOUT ROWID")
+}
+
+// schema returns the migrations with a database's words filled in.
+func schema(words *strings.Replacer) (fs.FS, error) {
 	out := fstest.MapFS{}
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -27,14 +34,13 @@ func schema(identity string) (fs.FS, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := strings.ReplaceAll(string(b), "{{id}}", identity)
-		out[strings.TrimPrefix(name, "migrations/")] = &fstest.MapFile{Data: []byte(text)}
+		out[strings.TrimPrefix(name, "migrations/")] = &fstest.MapFile{Data: []byte(words.Replace(string(b)))}
 	}
 	return out, nil
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := schema("INTEGER PRIMARY KEY AUTOINCREMENT")
+	files, err := schema(sqliteWords())
 	if err != nil {
 		return nil, err
 	}

@@ -216,12 +216,22 @@ func (tx *Tx) LiveTaskName(requester int64, name string) (core.Run, error) {
 		requester, name)
 }
 
-// TranscriptSize returns the bytes of a session's rows from ContextFrom up to
-// row, for the limit of forks.
-func (tx *Tx) TranscriptSize(s Session, row int64) (n int64, err error) {
-	err = tx.one(`SELECT COALESCE(SUM(LENGTH(body)), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4`,
-		[]any{s.ID, s.Generation, s.ContextFrom, row}, &n)
-	return n, err
+// TranscriptSize returns the bytes of the prompt's rows up to row, inherited
+// ones too, for the limit of forks.
+func (tx *Tx) TranscriptSize(s Session, row int64) (size int64, err error) {
+	spans, err := tx.spans(s, s.ContextFrom, row)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range spans {
+		var n int64
+		if err := tx.one(`SELECT COALESCE(SUM(OCTET_LENGTH(body)), 0) FROM transcript WHERE session_id = $1 AND generation = $2
+			AND id >= $3 AND id <= $4`, []any{p.session, p.generation, p.from, p.upTo}, &n); err != nil {
+			return 0, err
+		}
+		size += n
+	}
+	return size, nil
 }
 
 // RowBeforeStep returns the id of the last row of the session before a step of
@@ -256,6 +266,11 @@ func (tx *Tx) RunMoves(id string, session int64) (bool, error) {
 // AnswerSeq returns the step number of the model answer that a call at seq
 // belongs to.
 func (tx *Tx) AnswerSeq(turn int64, seq int) (n int, err error) {
-	err = tx.one(`SELECT COALESCE(MAX(seq), 0) FROM transcript WHERE turn_id = $1 AND kind = 'assistant' AND seq < $2`, []any{turn, seq}, &n)
+	t, err := tx.TurnByID(turn)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.one(`SELECT COALESCE(MAX(seq), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND turn_id = $3
+		AND kind = 'assistant' AND seq < $4`, []any{t.Session, t.Generation, turn, seq}, &n)
 	return n, err
 }

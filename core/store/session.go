@@ -22,12 +22,15 @@ type Session struct {
 	// behind a compaction.
 	ContextFrom int64
 	// A fork is a pointer: the rows of ForkSession's generation ForkGeneration
-	// up to ForkRow come before this session's own.
+	// up to ForkRow come before the rows of this session's first generation;
+	// later ones inherit nothing.
 	ForkSession, ForkGeneration, ForkRow int64
 	Depth                                int
-	Parent                               int64 // the session that spawned it, 0 if none
-	Ordinals                             int   // children numbered so far
-	Completions                          int   // outcomes numbered so far
+	Parent                               int64  // the session that spawned it, 0 if none
+	Ordinals                             int    // children numbered so far
+	Completions                          int    // outcomes numbered so far
+	Waits                                int    // armed waits
+	QueueMode                            string // what /queue chose, "" for the configured mode
 	Owner                                string
 	Fence                                int64
 	Ready                                bool
@@ -35,14 +38,23 @@ type Session struct {
 	ArchiveDue, ArchivedAt               core.Millis
 }
 
+// firstGeneration is the generation in which a session begins.
+const firstGeneration = 1
+
+// forked reports whether the session's current history begins with inherited
+// rows. A session is only ever forked from an older one.
+func (s Session) forked() bool {
+	return s.ForkSession != 0 && s.ForkSession < s.ID && s.Generation == firstGeneration
+}
+
 const sessionColumns = `id, key, agent, kind, address, title, generation, context_from, fork_session, fork_generation, fork_row,
-	depth, parent_id, ordinals, completions, owner, fence, ready, created_at, used_at, archive_due, archived_at`
+	depth, parent_id, ordinals, completions, waits, queue_mode, owner, fence, ready, created_at, used_at, archive_due, archived_at`
 
 func scanSession(s scanner) (Session, error) {
 	var r Session
 	var address string
 	err := s.Scan(&r.ID, &r.Key, &r.Agent, &r.Kind, &address, &r.Title, &r.Generation, &r.ContextFrom, &r.ForkSession,
-		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Owner, &r.Fence, &r.Ready,
+		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Waits, &r.QueueMode, &r.Owner, &r.Fence, &r.Ready,
 		&r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt)
 	r.Address = parseAddress(address)
 	return r, err
@@ -108,7 +120,7 @@ func (tx *Tx) EnsureSession(s Session) (Session, error) {
 
 // InsertSession creates a session and returns it with its id.
 func (tx *Tx) InsertSession(s Session) (Session, error) {
-	s.Generation = max(s.Generation, 1)
+	s.Generation = max(s.Generation, firstGeneration)
 	err := tx.one(`INSERT INTO session (key, agent, kind, address, title, generation, context_from, fork_session, fork_generation,
 		fork_row, depth, parent_id, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
 		[]any{s.Key, s.Agent, string(s.Kind), formatAddress(s.Address), s.Title, s.Generation, s.ContextFrom, s.ForkSession, s.ForkGeneration,
@@ -147,18 +159,11 @@ func scanID(s scanner) (int64, error) {
 }
 
 // FreeForeignSessions takes every session from nodes other than node, marks
-// those with a turn in progress or with queued input ready, and returns how
-// many it took. On SQLite the process lock is the lease, so at start all other
+// it ready, because it has a turn in progress, and returns how many it took. On SQLite the process lock is the lease, so at start all other
 // nodes are dead.
 func (tx *Tx) FreeForeignSessions(node string, now core.Millis) (int64, error) {
-	n, err := tx.exec(`UPDATE session SET owner = '', fence = fence + 1, ready = 1, ready_at = $2 WHERE owner <> '' AND owner <> $1`,
+	return tx.exec(`UPDATE session SET owner = '', fence = fence + 1, ready = 1, ready_at = $2 WHERE owner <> '' AND owner <> $1`,
 		node, int64(now))
-	if err != nil {
-		return n, err
-	}
-	_, err = tx.exec(`UPDATE session SET ready = 1, ready_at = $1 WHERE ready = 0 AND id IN (SELECT session_id FROM turn WHERE state = 'running')`,
-		int64(now))
-	return n, err
 }
 
 // OwnSession makes node the owner under a new fence and returns the fence.
@@ -196,10 +201,10 @@ func (tx *Tx) RaiseFence(id int64) error {
 	return err
 }
 
-// NewGeneration starts an empty history in the session.
+// NewGeneration starts an empty history in the session. The older ones stay,
+// with what they inherited, for the sessions that were forked from them.
 func (tx *Tx) NewGeneration(id int64) error {
-	_, err := tx.exec(`UPDATE session SET generation = generation + 1, context_from = 0, fork_session = 0, fork_generation = 0,
-		fork_row = 0 WHERE id = $1`, id)
+	_, err := tx.exec(`UPDATE session SET generation = generation + 1, context_from = 0 WHERE id = $1`, id)
 	return err
 }
 
@@ -262,8 +267,16 @@ func (tx *Tx) SessionsByPrefix(prefix string, limit int) ([]Session, error) {
 		ORDER BY key LIMIT $3`, prefix, prefix+"\U0010FFFF", limit)
 }
 
+// SettingQueue is the queue mode that /queue chose. It is part of the session
+// row, because every claim reads it.
+const SettingQueue = "queue"
+
 // SetSetting stores a per-session setting; an empty value removes it.
 func (tx *Tx) SetSetting(session int64, name, value string) error {
+	if name == SettingQueue {
+		_, err := tx.exec(`UPDATE session SET queue_mode = $2 WHERE id = $1`, session, value)
+		return err
+	}
 	if value == "" {
 		_, err := tx.exec(`DELETE FROM session_setting WHERE session_id = $1 AND name = $2`, session, name)
 		return err
@@ -275,6 +288,13 @@ func (tx *Tx) SetSetting(session int64, name, value string) error {
 
 // Setting returns a per-session setting, "" if unset.
 func (tx *Tx) Setting(session int64, name string) (string, error) {
+	if name == SettingQueue {
+		s, err := tx.SessionByID(session)
+		if errors.Is(err, ErrNotFound) {
+			return "", nil
+		}
+		return s.QueueMode, err
+	}
 	var v string
 	err := tx.one(`SELECT value FROM session_setting WHERE session_id = $1 AND name = $2`, []any{session, name}, &v)
 	if errors.Is(err, ErrNotFound) {

@@ -4,30 +4,44 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/storetest"
 	"github.com/skein-bot/skein/core/world"
 )
 
-func TestSmoke(t *testing.T) {
-	w := world.New(clock.Real{}, nil, 1)
-	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "a.db"), World: w})
-	require.NoError(t, err)
-	defer db.Close()
-	start := time.Now()
-	for i := 0; i < 1000; i++ {
-		require.NoError(t, db.Write(context.Background(), func(tx *store.Tx) error {
-			s, err := tx.EnsureSession(store.Session{Key: "k", Agent: "a", Kind: "main"})
-			if err != nil {
-				return err
-			}
-			_, err = tx.InsertInbox(store.Inbox{Session: s.ID, Kind: store.InboxMessage, Lane: store.LaneMain, Body: "x"})
-			return err
-		}))
+// TestSQLite runs the suite that every database passes.
+func TestSQLite(t *testing.T) {
+	storetest.Run(t, storetest.Backend{
+		Open: func(t *testing.T) *store.DB { return open(t, store.Options{}) },
+		Reopen: func(t *testing.T, db *store.DB) *store.DB {
+			require.NoError(t, db.Close())
+			return open(t, store.Options{Path: db.Path()})
+		},
+	})
+}
+
+func newWorld() *world.World { return world.New(clock.Real{}, nil, 1) }
+
+// open opens a store that must open; it is closed with the test.
+func open(t *testing.T, opts store.Options) *store.DB {
+	t.Helper()
+	if opts.Path == "" {
+		opts.Path = filepath.Join(t.TempDir(), "skein.db")
 	}
-	t.Log(time.Since(start) / 1000)
+	db, err := tryOpen(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// tryOpen opens a store in a world of its own.
+func tryOpen(opts store.Options) (*store.DB, error) {
+	if opts.World == nil {
+		opts.World = newWorld()
+	}
+	return store.Open(context.Background(), opts)
 }

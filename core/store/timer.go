@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/skein-bot/skein/core"
 )
@@ -92,6 +93,15 @@ func (tx *Tx) InsertWait(w Wait) error {
 	}
 	_, err = tx.exec(`INSERT INTO wait (`+waitColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)`,
 		w.Turn, w.Session, w.Run, w.Kind, w.Need, string(batch), formatAddress(w.ReplyTo), w.Anchor, w.Note, int64(w.Deadline), int64(w.At))
+	if err != nil {
+		return err
+	}
+	return tx.countWaits(w.Session)
+}
+
+// countWaits keeps Session.Waits, so that a message need not look for waits.
+func (tx *Tx) countWaits(session int64) error {
+	_, err := tx.exec(`UPDATE session SET waits = (SELECT COUNT(*) FROM wait WHERE session_id = $1) WHERE id = $1`, session)
 	return err
 }
 
@@ -107,14 +117,26 @@ func (tx *Tx) WaitByTurn(turn int64) (Wait, error) {
 
 // DeleteWait disarms a wait.
 func (tx *Tx) DeleteWait(turn int64) error {
-	_, err := tx.exec(`DELETE FROM wait WHERE turn_id = $1`, turn)
-	return err
+	w, err := tx.WaitByTurn(turn)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM wait WHERE turn_id = $1`, turn); err != nil {
+		return err
+	}
+	return tx.countWaits(w.Session)
 }
 
 // DeleteWaits disarms every wait of a session.
 func (tx *Tx) DeleteWaits(session int64) error {
-	_, err := tx.exec(`DELETE FROM wait WHERE session_id = $1`, session)
-	return err
+	n, err := tx.exec(`DELETE FROM wait WHERE session_id = $1`, session)
+	if err != nil || n == 0 {
+		return err
+	}
+	return tx.countWaits(session)
 }
 
 // Intent is a remote effect in two phases: what was about to be done outside

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"math"
+	"slices"
+
 	"github.com/skein-bot/skein/core"
 )
 
@@ -53,6 +56,9 @@ func scanTurn(s scanner) (Turn, error) {
 	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
 		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokenOut, &r.Started, &r.Ended, &r.Detail)
 	r.ReplyTo = parseAddress(reply)
+	if r.Chain == 0 {
+		r.Chain = r.ID // the first of its chain
+	}
 	return r, err
 }
 
@@ -63,7 +69,7 @@ func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 		attempts, started_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
 		[]any{t.Session, t.Generation, t.Chain, t.Run, string(t.Kind), string(t.Lane), string(t.State), formatAddress(t.ReplyTo), t.Anchor, t.Policy,
 			t.Owner, t.Fence, t.Attempts, int64(t.Started)}, &t.ID)
-	if err == nil && t.Chain == 0 {
+	if t.Chain == 0 {
 		t.Chain = t.ID
 	}
 	return t, err
@@ -71,7 +77,16 @@ func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 
 // RunningTurn returns the session's turn in progress, or ErrNotFound.
 func (tx *Tx) RunningTurn(session int64) (Turn, error) {
-	return first(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE session_id = $1 AND state = 'running'`, session)
+	t, err := tx.latestTurn(session)
+	if err == nil && t.State != TurnRunning {
+		return Turn{}, ErrNotFound
+	}
+	return t, err
+}
+
+// latestTurn is the only one of a session that can be running.
+func (tx *Tx) latestTurn(session int64) (Turn, error) {
+	return first(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE session_id = $1 ORDER BY id DESC LIMIT 1`, session)
 }
 
 // TurnByID returns a turn, or ErrNotFound.
@@ -175,46 +190,56 @@ func (tx *Tx) AppendRow(r Row) (int64, error) {
 
 // Transcript returns the rows of the session's current history from
 // ContextFrom on, oldest first, a fork's inherited rows before its own.
-func (tx *Tx) Transcript(s Session) ([]Row, error) {
-	return tx.transcript(s, s.ContextFrom, 0)
-}
+func (tx *Tx) Transcript(s Session) ([]Row, error) { return tx.rows(s, s.ContextFrom) }
 
 // WholeTranscript returns every row of the current history, compacted ones
 // too.
-func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.transcript(s, 0, 0) }
+func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.rows(s, 0) }
 
-func (tx *Tx) transcript(s Session, from int64, depth int) ([]Row, error) {
-	var inherited []Row
-	if s.ForkSession != 0 && depth < 16 && from <= s.ForkRow {
+func (tx *Tx) rows(s Session, from int64) ([]Row, error) {
+	spans, err := tx.spans(s, from, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	var out []Row
+	for _, p := range spans {
+		rows, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4
+			ORDER BY id`, p.session, p.generation, p.from, p.upTo)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// span is where a part of a history is: rows of one generation of one session.
+type span struct{ session, generation, from, upTo int64 }
+
+// spans returns where the rows of the session's current history with ids from
+// from up to upTo are, oldest first. What the session that it was forked from
+// did after the fork (a compaction, a new generation) does not count: the
+// fork's own ContextFrom says where its prompt begins.
+func (tx *Tx) spans(s Session, from, upTo int64) ([]span, error) {
+	out := []span{{s.ID, s.Generation, from, upTo}}
+	for s.forked() && from <= min(upTo, s.ForkRow) {
+		upTo = min(upTo, s.ForkRow)
 		parent, err := tx.SessionByID(s.ForkSession)
 		if err != nil {
 			return nil, err
 		}
-		first := from
-		if parent.Generation == s.ForkGeneration {
-			first = max(from, min(parent.ContextFrom, s.ForkRow+1))
-		} else {
-			parent.ForkSession = 0 // the parent has begun anew; its older fork is not known any more
-		}
 		parent.Generation = s.ForkGeneration
-		rows, err := tx.transcript(parent, first, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			if r.ID <= s.ForkRow {
-				inherited = append(inherited, r)
-			}
-		}
+		s = parent
+		out = append(out, span{s.ID, s.Generation, from, upTo})
 	}
-	own, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 ORDER BY id`,
-		s.ID, s.Generation, from)
-	return append(inherited, own...), err
+	slices.Reverse(out)
+	return out, nil
 }
 
 // RowsOfTurn returns the transcript rows that a turn wrote.
 func (tx *Tx) RowsOfTurn(s Session, turn int64) ([]Row, error) {
-	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE turn_id = $1 ORDER BY seq, id`, turn)
+	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND turn_id = $3
+		ORDER BY seq, id`, s.ID, s.Generation, turn)
 }
 
 // RowsAfter returns rows of the session's history with an id above after, for

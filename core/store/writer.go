@@ -127,6 +127,9 @@ func (w *writer) unit(p *Pending) error {
 		p.fail(err)
 		return nil
 	}
+	if len(w.batch) == 0 {
+		return w.alone(p)
+	}
 	if _, err := w.save.ExecContext(bg); err != nil {
 		return err
 	}
@@ -144,6 +147,26 @@ func (w *writer) unit(p *Pending) error {
 		return errors.Join(p.ferr, err)
 	}
 	if _, err := w.keep.ExecContext(bg); err != nil {
+		return errors.Join(p.ferr, err)
+	}
+	p.fail(wrapFull(p.ferr))
+	return nil
+}
+
+// alone runs the first unit of a transaction, which needs no savepoint: there is
+// nothing before it that a rollback would take along.
+func (w *writer) alone(p *Pending) error {
+	bg := context.Background()
+	p.tx = &Tx{db: w.db, q: w.run, world: w.db.world, writable: true}
+	if p.ferr = p.call(); p.ferr == nil {
+		w.batch = append(w.batch, p)
+		close(p.ran)
+		return nil
+	}
+	if _, err := w.undo.ExecContext(bg); err != nil {
+		return errors.Join(p.ferr, err)
+	}
+	if _, err := w.begin.ExecContext(bg); err != nil {
 		return errors.Join(p.ferr, err)
 	}
 	p.fail(wrapFull(p.ferr))

@@ -26,7 +26,9 @@ func (SpawnTool) Spec() core.ToolSpec {
 		Name: "sessions_spawn",
 		Description: "Start a sub-agent in the background. It returns at once; when the child ends, its result comes to you as an event. " +
 			"Do not poll: call sessions_yield to wait for your children.",
-		Schema: json.RawMessage(SpawnSchema),
+		// One after the other, so that children are numbered in the order of the
+		// calls.
+		Schema: json.RawMessage(SpawnSchema), Serial: true,
 	}
 }
 

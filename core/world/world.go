@@ -111,6 +111,13 @@ type transport struct {
 	base http.RoundTripper
 }
 
+// CloseIdleConnections lets http.Client reach the base transport.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // RoundTrip implements http.RoundTripper. A request that a server answered
 // after the cut counts there, but its answer is lost here, as with a crash.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -24,6 +24,8 @@ CREATE TABLE session (
   parent_id    BIGINT NOT NULL DEFAULT 0,
   ordinals     BIGINT NOT NULL DEFAULT 0,
   completions  BIGINT NOT NULL DEFAULT 0,
+  waits        BIGINT NOT NULL DEFAULT 0,
+  queue_mode   TEXT NOT NULL DEFAULT '',
   owner        TEXT NOT NULL DEFAULT '',
   fence        BIGINT NOT NULL DEFAULT 0,
   ready        BIGINT NOT NULL DEFAULT 0,
@@ -37,7 +39,6 @@ CREATE INDEX session_ready ON session (ready_at) WHERE ready = 1;
 CREATE INDEX session_owned ON session (owner) WHERE owner <> '';
 CREATE INDEX session_parent ON session (parent_id) WHERE parent_id > 0;
 CREATE INDEX session_archive ON session (archive_due) WHERE archive_due > 0;
-CREATE INDEX session_used ON session (used_at);
 
 CREATE TABLE session_setting (
   session_id BIGINT NOT NULL,
@@ -70,7 +71,7 @@ CREATE INDEX inbox_source ON inbox (source) WHERE source <> '';
 CREATE TABLE dedupe (
   key TEXT PRIMARY KEY,
   at  BIGINT NOT NULL
-);
+){{keyed}};
 CREATE INDEX dedupe_at ON dedupe (at);
 
 CREATE TABLE cursor (
@@ -104,7 +105,6 @@ CREATE TABLE turn (
   ended_at    BIGINT NOT NULL DEFAULT 0,
   detail      TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX turn_running ON turn (session_id) WHERE state = 'running';
 CREATE INDEX turn_session ON turn (session_id, id);
 CREATE INDEX turn_run ON turn (run_id) WHERE run_id <> '';
 
@@ -156,7 +156,6 @@ CREATE TABLE transcript (
   body       TEXT NOT NULL,
   at         BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX transcript_step ON transcript (turn_id, seq, kind, id);
 CREATE INDEX transcript_session ON transcript (session_id, generation, id);
 
 CREATE TABLE run (
@@ -268,9 +267,7 @@ CREATE TABLE outbox (
   ended_at     BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX outbox_open ON outbox (channel, account, id) WHERE state IN ('queued', 'sending');
-CREATE INDEX outbox_session ON outbox (session_id) WHERE state IN ('queued', 'sending');
 CREATE INDEX outbox_trouble ON outbox (id) WHERE state IN ('ambiguous', 'failed', 'blocked');
-CREATE INDEX outbox_ended ON outbox (ended_at) WHERE ended_at > 0;
 
 CREATE TABLE sent_part (
   outbox_id   BIGINT NOT NULL,

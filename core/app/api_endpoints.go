@@ -1,0 +1,332 @@
+package app
+
+import (
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// SendRequest is the body of POST /send.
+type SendRequest struct {
+	// Address that gets the message, as channel:account:conversation or channel:account:conversation/thread.
+	To string `json:"to"`
+	// Text of the message, in Markdown.
+	Message string `json:"message"`
+	// Name of this message: the same key again is the same message.
+	Key string `json:"key,omitempty"`
+}
+
+// SentView is the answer to POST /send.
+type SentView struct {
+	// Number of the message in the outbox.
+	ID int64 `json:"id"`
+	// Whether this request wrote it; false if its key was known.
+	Fresh bool `json:"fresh"`
+}
+
+// StopView says what a stop ended.
+type StopView struct {
+	// Whether a turn of the session itself was in progress.
+	Turn bool `json:"turn"`
+	// Sub-agents that were stopped.
+	Tasks int `json:"tasks"`
+	// Inputs that waited and are dropped.
+	Queued int64 `json:"queued"`
+}
+
+// ReloadView says what a reload changed.
+type ReloadView struct {
+	// The keys that changed, each with its class and its values, one per line.
+	Changes []string `json:"changes"`
+}
+
+func endpoints() []Endpoint {
+	return slices.Concat(readEndpoints(), writeEndpoints())
+}
+
+func readEndpoints() []Endpoint {
+	rows := Parameter{"limit", "integer", "How many rows at most, 1 to 1000; 200 if left out."}
+	return []Endpoint{
+		get("/status", "The gateway, its load and its accounts.", api.status),
+		get("/channels", "The accounts of the channels.", api.channels),
+		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
+			Parameter{"archived", "boolean", "The archived ones instead."}),
+		get("/sessions/{key}", "One session with its bindings, tasks and turns, by key, number or session:<number>.", one(Views.Session)),
+		get("/sessions/{key}/transcript", "The whole history of a session, archived ones too.", api.transcript,
+			Parameter{"raw", "boolean", "The rows as they are stored."}),
+		get("/tasks", "Tasks of sub-agents, the newest first.", api.tasks, rows),
+		get("/tasks/{id}", "One task with its lineage and result, by the id of the task or of its run.", one(Views.Task)),
+		get("/bindings", "Bindings, the newest first.", api.bindings, rows, Parameter{"ended", "boolean", "Those that ended instead of the live ones."}),
+		get("/bindings/{id}", "One binding.", one(Views.Binding)),
+		get("/outbox", "Messages on their way out, the newest first.", api.outbox, rows,
+			Parameter{"state", "string", "Only those in this state."}),
+		get("/outbox/{id}", "One message with its text and receipts.", one(Views.OutboxMessage)),
+	}
+}
+
+func writeEndpoints() []Endpoint {
+	return []Endpoint{
+		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
+		post("/tasks/{id}/stop", "Stop a task and every sub-agent below it.", api.stopTask),
+		post("/bindings/{id}/end", "End a binding, with its farewell in the bound place.", api.endBinding),
+		post("/outbox/{id}/retry", "Send a message again that is ambiguous, failed, blocked or dismissed.", api.retry),
+		post("/outbox/{id}/dismiss", "Let a message go that is ambiguous, failed or blocked.", api.dismiss),
+		takes(post("/send", "Put one message into the outbox.", api.send), SendRequest{}),
+		post("/reload", "Read the configuration file again and put it in force, if no key needs a restart.", api.reload),
+	}
+}
+
+// get makes an endpoint that reads.
+func get[T any](path, summary string, serve func(api, *http.Request) (T, error), query ...Parameter) Endpoint {
+	return Endpoint{
+		Method: http.MethodGet, Path: path, Summary: summary, Query: query, Answer: reflect.TypeFor[T](),
+		serve: func(s api, r *http.Request) (any, error) { return serve(s, r) },
+	}
+}
+
+// post makes an endpoint that changes something.
+func post[T any](path, summary string, serve func(api, *http.Request) (T, error)) Endpoint {
+	e := get(path, summary, serve)
+	e.Method, e.Writes = http.MethodPost, true
+	return e
+}
+
+func takes(e Endpoint, body any) Endpoint {
+	e.Body = reflect.TypeOf(body)
+	return e
+}
+
+// read runs a view in a transaction.
+func read[T any](s api, r *http.Request, view func(v Views, tx *store.Tx) (T, error)) (out T, err error) {
+	v := s.views()
+	err = s.db.Read(r.Context(), func(tx *store.Tx) error {
+		out, err = view(v, tx)
+		return err
+	})
+	return out, err
+}
+
+// one makes an endpoint of a view that takes one name, the path's only
+// wildcard.
+func one[T any](view func(v Views, tx *store.Tx, ref string) (T, error)) func(api, *http.Request) (T, error) {
+	return func(s api, r *http.Request) (T, error) {
+		return read(s, r, func(v Views, tx *store.Tx) (T, error) { return view(v, tx, ref(r)) })
+	}
+}
+
+// ref is what the path names: a key or an id.
+func ref(r *http.Request) string {
+	if key := r.PathValue("key"); key != "" {
+		return key
+	}
+	return r.PathValue("id")
+}
+
+func (s api) status(r *http.Request) (StatusView, error) {
+	view, err := read(s, r, Views.Status)
+	if err == nil && s.live != nil {
+		view.Running, view.PID, view.ReadyAt = true, os.Getpid(), s.live.ready()
+		s.live.runs(view.Channels)
+	}
+	return view, err
+}
+
+func (s api) channels(r *http.Request) ([]ChannelView, error) {
+	view, err := read(s, r, Views.Channels)
+	if err == nil && s.live != nil {
+		s.live.runs(view)
+	}
+	return view, err
+}
+
+func (s api) sessions(r *http.Request) ([]SessionView, error) {
+	n, err := limit(r)
+	if err != nil {
+		return nil, err
+	}
+	archived, err := flag(r, "archived")
+	if err != nil {
+		return nil, err
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]SessionView, error) { return v.Sessions(tx, archived, n) })
+}
+
+func (s api) transcript(r *http.Request) ([]RowView, error) {
+	raw, err := flag(r, "raw")
+	if err != nil {
+		return nil, err
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]RowView, error) { return v.Transcript(tx, ref(r), raw) })
+}
+
+func (s api) tasks(r *http.Request) ([]TaskView, error) {
+	n, err := limit(r)
+	if err != nil {
+		return nil, err
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]TaskView, error) { return v.Tasks(tx, n) })
+}
+
+func (s api) bindings(r *http.Request) ([]BindingView, error) {
+	n, err := limit(r)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := flag(r, "ended")
+	if err != nil {
+		return nil, err
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]BindingView, error) { return v.Bindings(tx, ended, n) })
+}
+
+// outboxStates are the states that a list of the outbox can be limited to.
+func outboxStates() []string {
+	return []string{
+		string(store.OutQueued), string(store.OutSending), string(store.OutSent), string(store.OutAmbiguous), string(store.OutFailed),
+		string(store.OutBlocked), string(store.OutWithdrawn), string(store.OutDismissed),
+	}
+}
+
+func (s api) outbox(r *http.Request) ([]OutboxView, error) {
+	n, err := limit(r)
+	if err != nil {
+		return nil, err
+	}
+	state := r.URL.Query().Get("state")
+	if state != "" && !slices.Contains(outboxStates(), state) {
+		return nil, core.Errorf("bad_request", "no message is ever %q", state).WithRemedy("states: %s", strings.Join(outboxStates(), ", "))
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]OutboxView, error) { return v.Outbox(tx, store.OutboxState(state), n) })
+}
+
+// write runs a change in a transaction and then shows what it changed.
+func write[T any](s api, r *http.Request, change func(v Views, tx *store.Tx) (T, error)) (out T, err error) {
+	v := s.views()
+	err = s.db.Write(r.Context(), func(tx *store.Tx) error {
+		out, err = change(v, tx)
+		return err
+	})
+	return out, err
+}
+
+func (s api) stopSession(r *http.Request) (StopView, error) {
+	return write(s, r, func(_ Views, tx *store.Tx) (StopView, error) {
+		session, err := findSession(tx, ref(r))
+		if err != nil {
+			return StopView{}, err
+		}
+		return s.stop(tx, session.ID)
+	})
+}
+
+func (s api) stopTask(r *http.Request) (StopView, error) {
+	return write(s, r, func(_ Views, tx *store.Tx) (StopView, error) {
+		run, err := findTask(tx, ref(r))
+		switch {
+		case err != nil:
+			return StopView{}, err
+		case !run.Status.Live():
+			return StopView{}, core.Errorf("task_state", "the task %q has ended: %s", run.Name(), run.Status.Task())
+		}
+		out, err := s.stop(tx, run.Session)
+		out.Tasks++ // the task itself
+		return out, err
+	})
+}
+
+func (s api) stop(tx *store.Tx, session int64) (StopView, error) {
+	stopped, err := s.live.engine.Stop(tx, session)
+	return StopView{Turn: stopped.Turn, Tasks: stopped.Runs, Queued: stopped.Queued}, err
+}
+
+func (s api) endBinding(r *http.Request) (BindingView, error) {
+	return write(s, r, func(v Views, tx *store.Tx) (BindingView, error) {
+		b, err := findBinding(tx, ref(r))
+		switch {
+		case err != nil:
+			return BindingView{}, err
+		case !b.Status.Live():
+			return BindingView{}, core.Errorf("binding_state", "the binding has ended already: %s", b.Reason)
+		}
+		s.live.log.Info("an operator ends a binding", "binding", b.ID, "address", b.Address.String(), "owner", b.Owner)
+		if err := s.live.bindings.End(tx, b.ID, core.EndManual); err != nil {
+			return BindingView{}, err
+		}
+		return v.Binding(tx, b.ID)
+	})
+}
+
+func (s api) retry(r *http.Request) (OutboxView, error) {
+	return s.change(r, func(tx *store.Tx, id int64) error { return s.live.delivery.Retry(tx, id) })
+}
+
+func (s api) dismiss(r *http.Request) (OutboxView, error) {
+	return s.change(r, func(tx *store.Tx, id int64) error { return s.live.delivery.Dismiss(tx, id) })
+}
+
+// change does something to a message of the outbox.
+func (s api) change(r *http.Request, do func(tx *store.Tx, id int64) error) (OutboxView, error) {
+	return write(s, r, func(_ Views, tx *store.Tx) (OutboxView, error) {
+		row, err := findOutbox(tx, ref(r))
+		if err != nil {
+			return OutboxView{}, err
+		}
+		if err := do(tx, row.ID); err != nil {
+			return OutboxView{}, err
+		}
+		row, err = tx.OutboxByID(row.ID)
+		return outboxView(row), err
+	})
+}
+
+func (s api) send(r *http.Request) (SentView, error) {
+	var req SendRequest
+	if err := decodeBody(r, &req); err != nil {
+		return SentView{}, err
+	}
+	to, err := core.ParseAddress(req.To)
+	if err != nil {
+		return SentView{}, core.Errorf("bad_address", "%v", err)
+	}
+	if s.live.adapter(to.Channel, to.Account) == nil {
+		return SentView{}, core.Errorf("account_unknown", "the gateway has no account %s:%s", to.Channel, to.Account).
+			WithRemedy("`skein channels` lists the accounts")
+	}
+	row := store.Outbox{Kind: store.OutSend, Address: to, Text: req.Message}
+	if req.Key != "" {
+		row.OnceKey = "send/" + req.Key
+	}
+	return write(s, r, func(_ Views, tx *store.Tx) (SentView, error) {
+		id, fresh, err := s.live.delivery.Post(tx, row)
+		if err == nil && id == 0 {
+			err = core.Errorf("message_empty", "nothing is left of the message to send").WithRemedy("write some text")
+		}
+		return SentView{ID: id, Fresh: fresh}, err
+	})
+}
+
+func (s api) reload(r *http.Request) (ReloadView, error) {
+	if s.live.opts.LoadConfig == nil {
+		return ReloadView{}, core.Errorf("reload_unavailable", "this gateway does not know where its configuration comes from")
+	}
+	next, err := s.live.opts.LoadConfig()
+	if err != nil {
+		return ReloadView{}, core.Errorf("config_invalid", "%v", err).WithRemedy("nothing was changed")
+	}
+	plan, err := s.live.Reload(r.Context(), next)
+	return reloadView(plan), err
+}
+
+func reloadView(plan config.Plan) ReloadView {
+	view := ReloadView{Changes: []string{}}
+	for _, change := range plan {
+		view.Changes = append(view.Changes, change.String())
+	}
+	return view
+}

@@ -1,0 +1,358 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skein-bot/skein/channels"
+	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/delivery"
+	"github.com/skein-bot/skein/core/intake"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model/scripted"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/world"
+	"github.com/skein-bot/skein/threadbind"
+)
+
+// Options make an App. Config is required; everything else has the default of
+// the skein program.
+type Options struct {
+	// Config is the configuration, with its secrets resolved.
+	Config *config.Config
+	// ConfigOptions are those it was loaded with; instructions are read with
+	// them.
+	ConfigOptions config.Options
+	// Channels are the channels of the program; a channel that is configured
+	// but not among them does not run.
+	Channels channels.Registry
+	// Tools are offered to agents besides the built-in ones.
+	Tools []core.Tool
+	// Extensions are hooks of bindings and sub-agents.
+	Extensions []threadbind.Extension
+	// World is the outside; nil is the real one.
+	World *world.World
+	// Log is where the runtime logs; nil discards.
+	Log *slog.Logger
+	// Scripted is asked for the state and the recorder of a scripted provider
+	// when it is made; nil makes fresh ones.
+	Scripted func(provider string) scripted.Options
+	// Split and Render shape outgoing text; nil leaves text as it is and cuts
+	// it at the channel's limit. The skein program passes package
+	// channels/text.
+	Split  func(text string, caps core.Capabilities) []string
+	Render func(channel, text string) string
+	Plain  func(channel, part string) string
+	// LoadConfig reads the configuration anew, for a reload through the API; nil
+	// refuses one.
+	LoadConfig func() (*config.Config, error)
+	// Began is when the program began, from where the log line `ready` counts
+	// its elapsed_ms; zero counts from Start.
+	Began time.Time
+	// StorePages limits the store's size in pages of 4096 bytes, 0 for none.
+	StorePages int
+}
+
+// App is one runtime. Create it with New; it is started once.
+type App struct {
+	opts     Options
+	world    *world.World
+	log      *slog.Logger
+	http     *http.Client
+	stateDir string
+	db       *store.DB
+	snap     atomic.Pointer[snapshot]
+
+	tools    *tool.Registry
+	kernel   *kernel.Kernel
+	engine   *subagent.Engine
+	delivery *delivery.Service
+	intake   *intake.Service
+	bindings *Bindings
+
+	mu       sync.Mutex
+	accounts []*account
+	state    appState
+	readyAt  time.Time
+
+	reload sync.Mutex
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+}
+
+type appState int
+
+const (
+	appNew appState = iota
+	appStarted
+	appStopped
+)
+
+// New joins the parts and opens the store, with its lock. It reads nothing
+// from channels or models. An error leaves nothing open.
+func New(opts Options) (*App, error) {
+	if opts.Config == nil {
+		return nil, errors.New("app: no configuration")
+	}
+	a := &App{opts: opts, world: opts.World, log: opts.Log, tools: new(tool.Registry)}
+	if a.world == nil {
+		a.world = world.New(clock.Real{}, nil, rand.Uint64())
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.http = a.client()
+	a.ctx, a.cancel = context.WithCancelCause(a.world.Context())
+	a.stateDir = opts.Config.StateDir()
+	snap, err := a.prepare(opts.Config, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.snap.Store(snap)
+	if err := a.open(); err != nil {
+		return nil, err
+	}
+	if err := a.join(); err != nil {
+		return nil, errors.Join(err, a.db.Close())
+	}
+	return a, nil
+}
+
+// live returns the configuration in force.
+func (a *App) live() *snapshot { return a.snap.Load() }
+
+// open opens the store.
+func (a *App) open() error {
+	path, err := store.ParseURL(a.opts.Config.Store.URL.Reveal())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.stateDir, 0o700); err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	a.db, err = store.Open(a.ctx, store.Options{Path: path, World: a.world, MaxPages: a.opts.StorePages})
+	return err
+}
+
+// join makes the parts and introduces them to each other.
+func (a *App) join() error {
+	instance, err := a.instance()
+	if err != nil {
+		return err
+	}
+	a.bindings = NewBindings(BindingsOptions{
+		World: a.world, DB: a.db, Log: a.log, Settings: a.bindingSettings, Adapter: a.bindingAdapter, Poster: poster{a},
+		Hooks: threadbind.NewHooks(a.world.Clock, a.log, 0, a.opts.Extensions...), Zone: a.zone,
+	})
+	a.delivery = delivery.New(delivery.Options{
+		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: a.opts.Split, Render: a.opts.Render, Plain: a.opts.Plain,
+		OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
+	})
+	a.engine = subagent.New(subagent.Options{
+		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
+	})
+	if err := a.tools.Add(append(a.engine.Tools(), a.opts.Tools...)...); err != nil {
+		return err
+	}
+	runner := agent.New(agent.Options{
+		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a,
+	})
+	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf})
+	a.engine.SetKernel(a.kernel)
+	a.kernel.AddSource(a.engine.Archive())
+	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
+	a.bindings.Join(a.kernel, a.engine)
+	a.intake = intake.New(intake.Options{
+		World: a.world, DB: a.db, Log: a.log, Config: intakeConfig{a}, Bindings: a.bindings, Commands: a.commands(), Waiter: a.engine,
+		Kernel: a.kernel, Poster: a.delivery, Go: a.Go,
+	})
+	a.accounts, err = a.openAccounts(a.opts.Config)
+	return err
+}
+
+// instance is the store's own name among all stores of the world.
+func (a *App) instance() (id string, err error) {
+	err = a.db.Write(a.ctx, func(tx *store.Tx) error {
+		id, err = tx.Instance(a.world.NewID())
+		return err
+	})
+	return id, err
+}
+
+// sent joins what a receipt means for bindings and for runs.
+func (a *App) sent(tx *store.Tx, row store.Outbox, now core.Millis) error {
+	if err := a.bindings.Sent(tx, row, now); err != nil {
+		return err
+	}
+	return a.engine.Sent(tx, row, now)
+}
+
+func (a *App) gaveUp(tx *store.Tx, row store.Outbox, now core.Millis) error {
+	a.log.Warn("a message was given up", "outbox", row.ID, "state", string(row.State), "address", row.Address.String(), "error", row.Error)
+	return a.engine.GaveUp(tx, row, now)
+}
+
+// Start takes over what an earlier process left, then opens the channels. It
+// returns once every account has begun its first attempt to connect.
+func (a *App) Start(ctx context.Context) error {
+	a.mu.Lock()
+	if a.state != appNew {
+		a.mu.Unlock()
+		return errors.New("app: started before")
+	}
+	a.state = appStarted
+	accounts := a.accounts
+	a.mu.Unlock()
+	began := a.opts.Began
+	if began.IsZero() {
+		began = a.world.Clock.Now()
+	}
+	a.bindings.Start()
+	if err := a.kernel.Start(ctx); err != nil {
+		return err
+	}
+	if err := a.engine.Recover(ctx); err != nil {
+		return err
+	}
+	a.delivery.Start(outlets(accounts))
+	a.connect(accounts)
+	now := a.world.Clock.Now()
+	a.mu.Lock()
+	a.readyAt = now
+	a.mu.Unlock()
+	a.log.Info("ready", "elapsed_ms", now.Sub(began).Milliseconds(), "accounts", len(accounts))
+	return a.world.Err()
+}
+
+// ready returns when the runtime became ready, 0 if it is not yet.
+func (a *App) ready() core.Millis {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return core.ToMillis(a.readyAt)
+}
+
+// connect starts the accounts and waits until each has made its first attempt.
+func (a *App) connect(accounts []*account) {
+	var first sync.WaitGroup
+	for _, x := range accounts {
+		first.Add(1)
+		a.wg.Add(1)
+		go func() {
+			defer a.wg.Done()
+			var once sync.Once
+			begun := func() { once.Do(first.Done) }
+			defer begun()
+			x.run(a.ctx, begun)
+		}()
+	}
+	first.Wait()
+}
+
+// Go runs f in a goroutine that Stop waits for. Its context ends with the
+// runtime.
+func (a *App) Go(f func(ctx context.Context)) {
+	done := a.world.Work.Begin("background")
+	a.wg.Add(1)
+	go func() {
+		defer a.wg.Done()
+		defer done()
+		f(a.ctx)
+	}()
+}
+
+// Stop takes no new work, lets turns and sends finish for
+// gateway.shutdownGraceSeconds or until ctx ends, and closes everything. What
+// did not finish goes on at the next start.
+func (a *App) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	was := a.state
+	a.state = appStopped
+	a.mu.Unlock()
+	if was == appStopped {
+		return nil
+	}
+	grace := time.Duration(a.live().cfg.Gateway.ShutdownGraceSeconds) * time.Second
+	ctx, cancel := a.world.Clock.WithTimeout(ctx, grace)
+	defer cancel()
+	a.kernel.Stop(ctx)
+	a.delivery.Stop(ctx)
+	a.bindings.Stop(ctx)
+	return a.close(errStopped)
+}
+
+var errStopped = errors.New("the runtime has stopped")
+
+// Kill cuts the world and waits until nothing of the runtime is left: what a
+// crash looks like, for tests. The store's lock is free afterwards.
+func (a *App) Kill() {
+	a.world.Cut()
+	a.mu.Lock()
+	a.state = appStopped
+	a.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	a.kernel.Stop(ctx)
+	a.delivery.Stop(ctx)
+	a.bindings.Stop(ctx)
+	if err := a.close(world.ErrKilled); err != nil {
+		a.log.Debug("closing a killed runtime", "error", err)
+	}
+}
+
+func (a *App) close(cause error) error {
+	a.cancel(cause)
+	a.wg.Wait()
+	var errs []error
+	for _, x := range a.accounts {
+		errs = append(errs, channels.Close(x.adapter))
+	}
+	a.http.CloseIdleConnections()
+	return errors.Join(append(errs, a.db.Close())...)
+}
+
+// DB returns the store, for embedders and tests.
+func (a *App) DB() *store.DB { return a.db }
+
+// Delivery returns the way out, for embedders that post messages of their own.
+func (a *App) Delivery() *delivery.Service { return a.delivery }
+
+// Reload puts another configuration in force. Live keys take effect at once;
+// turns in progress keep what they began with. A configuration with changes
+// that need a restart, of a channel or of the process, is refused as a whole:
+// the plan says which.
+func (a *App) Reload(ctx context.Context, next *config.Config) (config.Plan, error) {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	plan := config.Diff(a.live().cfg, next)
+	for _, class := range []config.Class{config.ClassRestart, config.ClassChannel, config.ClassPlugin} {
+		if part := plan.Of(class); len(part) > 0 {
+			return plan, core.Errorf("reload_needs_restart", "these keys need a restart:\n%s", part).
+				WithRemedy("nothing was changed; restart the gateway to apply them")
+		}
+	}
+	snap, err := a.prepare(next, a.live())
+	if err != nil {
+		return plan, err
+	}
+	a.snap.Store(snap)
+	a.kernel.Redispatch()
+	if err := a.bindings.Reload(ctx); err != nil {
+		return plan, err
+	}
+	a.log.Info("configuration reloaded", "changes", len(plan))
+	return plan, a.world.Crash(world.ReloadApplied)
+}

@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/delivery"
+	"github.com/skein-bot/skein/core/intake"
+	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/policy"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/threadbind"
+)
+
+// catalogue answers the turn from the live configuration.
+type catalogue struct{ a *App }
+
+var _ agent.Catalogue = catalogue{}
+
+// Agent implements agent.Catalogue.
+func (c catalogue) Agent(id string) (agent.Definition, bool) {
+	def, ok := c.a.live().agents[id]
+	return def, ok
+}
+
+// Model implements agent.Catalogue.
+func (c catalogue) Model(ref string) (model.Provider, string, error) { return c.a.live().model(ref) }
+
+// toolGrace is how long tools get to stop when their turn is stopped.
+const toolGrace = 5 * time.Second
+
+// Limits implements agent.Catalogue.
+func (c catalogue) Limits() agent.Limits {
+	cfg := c.a.live().cfg
+	return agent.Limits{
+		Stall: time.Duration(cfg.Models.StallSeconds) * time.Second, ToolTimeout: time.Duration(cfg.Tools.TimeoutSeconds) * time.Second,
+		ToolGrace: toolGrace,
+	}
+}
+
+// Tools implements agent.Catalogue.
+func (c catalogue) Tools(_ context.Context, s agent.Scope) []core.ToolSpec {
+	names := c.a.tools.Names()
+	known := make([]policy.Tool, len(names))
+	for i, n := range names {
+		known[i] = policy.Tool{Name: n}
+	}
+	left := c.a.toolPolicy(s).Apply(known)
+	var out []core.ToolSpec
+	for _, n := range left.Allowed {
+		if t, ok := c.a.tools.Lookup(n); ok {
+			out = append(out, t.Spec())
+		}
+	}
+	return out
+}
+
+// toolPolicy collects everything that narrows the tools of a turn.
+func (a *App) toolPolicy(s agent.Scope) policy.ToolPolicy {
+	cfg := a.live().cfg
+	set, _ := cfg.Agent(s.Agent)
+	p := policy.ToolPolicy{
+		Profile: policy.Profile(cfg.Tools.Profile), AlsoAllow: cfg.Tools.AlsoAllow, Global: rules(cfg.Tools.ToolRules),
+		Agent: rules(set.Tools.ToolRules),
+	}
+	if set.Tools.Profile != "" {
+		p.Profile, p.AlsoAllow = policy.Profile(set.Tools.Profile), set.Tools.AlsoAllow
+	}
+	if s.Turn.ReplyTo.Channel != "" {
+		access := cfg.Access(placeOf(s.Turn.ReplyTo, ""))
+		for _, r := range access.Tools {
+			p.Place = append(p.Place, rules(r))
+		}
+	}
+	if s.Session.Depth > 0 {
+		sub := cfg.Tools.Subagents.Tools
+		leaf := s.Session.Depth >= set.Subagents.MaxSpawnDepth
+		p.Subagent = &policy.SubagentPolicy{Leaf: leaf, Rules: rules(sub)}
+		if s.Run != nil {
+			p.Subagent.Leaf = leaf || s.Run.Role == "leaf"
+			p.Subagent.Ceiling = s.Run.Spec.ToolCeiling
+		}
+	}
+	return p
+}
+
+func rules(r config.ToolRules) policy.Rules { return policy.Rules{Allow: r.Allow, Deny: r.Deny} }
+
+func placeOf(at core.Address, guild string) config.Place {
+	return config.Place{
+		Channel: at.Channel, Account: at.Account, Conversation: at.Conversation, Thread: at.Thread, Parent: at.Parent, Guild: guild,
+	}
+}
+
+// subagentConfig answers the sub-agent engine.
+type subagentConfig struct{ a *App }
+
+var _ subagent.Config = subagentConfig{}
+
+func (c subagentConfig) Subagents(id string) subagent.Settings {
+	set, ok := c.a.live().cfg.Agent(id)
+	if !ok {
+		set, _ = c.a.live().cfg.Agent(c.a.live().cfg.DefaultAgent())
+	}
+	s := set.Subagents
+	return subagent.Settings{
+		MaxSpawnDepth: s.MaxSpawnDepth, MaxChildrenPerAgent: s.MaxChildrenPerAgent, MaxTreeRuns: s.MaxTreeRuns, RunTimeout: s.RunTimeout,
+		ArchiveAfter: s.ArchiveAfter, ForkMaxTokens: s.ForkMaxTokens, AllowAgents: s.AllowAgents, RequireAgentID: s.RequireAgentID,
+		Prefer: s.DelegationMode == config.DelegationPrefer, Model: s.Model, Thinking: string(s.Thinking),
+	}
+}
+
+func (c subagentConfig) AgentKnown(id string) bool {
+	_, ok := c.a.live().agents[id]
+	return ok
+}
+
+func (c subagentConfig) Agents() []string { return c.a.live().cfg.AgentIDs() }
+
+func (c subagentConfig) Model(id string) string { return c.a.live().agents[id].Model }
+
+func (c subagentConfig) ModelKnown(ref string) bool {
+	_, _, err := c.a.live().model(ref)
+	return err == nil
+}
+
+func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
+
+func (c subagentConfig) SpawnContext(channel, account string) string {
+	return string(c.a.live().cfg.ThreadBindings(channel, account).DefaultSpawnContext)
+}
+
+// intakeConfig answers intake.
+type intakeConfig struct{ a *App }
+
+var _ intake.Config = intakeConfig{}
+
+func (c intakeConfig) Access(at core.Address, guild string) policy.Settings {
+	return accessSettings(c.a.live().cfg, at, guild)
+}
+
+// accessSettings is what a configuration says about who is heard at a place.
+func accessSettings(cfg *config.Config, at core.Address, guild string) policy.Settings {
+	r := cfg.Access(placeOf(at, guild))
+	s := policy.Settings{
+		DMPolicy: policy.DMPolicy(r.DMPolicy), AllowFrom: r.AllowFrom, GroupPolicy: policy.GroupPolicy(r.GroupPolicy),
+		GroupAllowFrom: r.GroupAllowFrom, RequireMention: &r.RequireMention, AllowBots: policy.BotPolicy(r.AllowBots),
+	}
+	if r.Listed {
+		enabled := r.Enabled
+		s.Groups = map[string]policy.Group{at.Conversation: {Place: policy.Place{
+			Enabled: &enabled, RequireMention: &r.RequireMention, AllowFrom: r.GroupAllowFrom, Roles: r.Roles, AllowBots: policy.BotPolicy(r.AllowBots),
+		}}}
+	}
+	return s
+}
+
+func (c intakeConfig) PlaceAgent(at core.Address, guild string) string {
+	return c.a.live().cfg.Access(placeOf(at, guild)).AgentID
+}
+
+func (c intakeConfig) Router() *intake.Router { return c.a.live().router }
+
+func (c intakeConfig) DirectScope() core.DirectScope {
+	return core.DirectScope(c.a.live().cfg.Session.DMScope)
+}
+
+func (c intakeConfig) Queue(channel, account string) intake.QueueRules {
+	q := c.a.live().cfg.Queue(channel, account)
+	return intake.QueueRules{Mode: kernel.QueueMode(q.Mode), Cap: q.Cap, Overflow: intake.Overflow(q.Overflow)}
+}
+
+func (c intakeConfig) Owners() []string        { return c.a.live().cfg.Commands.OwnerAllowFrom }
+func (c intakeConfig) CommandsAllow() []string { return c.a.live().cfg.Commands.AllowFrom }
+func (c intakeConfig) RefuseCommands() bool {
+	return c.a.live().cfg.Commands.Unauthorized != config.UnauthorizedSilent
+}
+
+// slots answers the kernel how many turns a lane may run.
+func (a *App) slots(l store.Lane) int {
+	d := a.live().cfg.Agents.Defaults
+	if l == store.LaneSubagent {
+		return d.Subagents.MaxConcurrent
+	}
+	return d.MaxConcurrent
+}
+
+// queueOf answers the kernel how a session takes its messages.
+func (a *App) queueOf(s store.Session, head store.Inbox) kernel.Queue {
+	q := a.live().cfg.Queue(head.ReplyTo.Channel, head.ReplyTo.Account)
+	mode := kernel.QueueMode(q.Mode)
+	if s.QueueMode != "" {
+		mode = kernel.QueueMode(s.QueueMode)
+	}
+	return kernel.Queue{Mode: mode, Debounce: q.Debounce}
+}
+
+// onAmbiguous answers delivery.
+func (a *App) onAmbiguous(kind store.OutboxKind) delivery.OnAmbiguous {
+	p := a.live().cfg.Delivery.OnAmbiguous
+	if kind == store.OutFinal {
+		return delivery.OnAmbiguous(p.Final)
+	}
+	return delivery.OnAmbiguous(p.Other)
+}
+
+// poster is delivery as the bindings see it; they are made first.
+type poster struct{ a *App }
+
+func (p poster) Post(tx *store.Tx, r store.Outbox) (int64, bool, error) {
+	return p.a.delivery.Post(tx, r)
+}
+
+// bindingSettings resolves the rules for bindings of one account.
+func (a *App) bindingSettings(channel, account string) threadbind.Settings {
+	cfg := a.live().cfg
+	r := cfg.ThreadBindings(channel, account)
+	def, _ := cfg.Agent(cfg.DefaultAgent())
+	return threadbind.Settings{
+		Enabled: r.Enabled, Idle: r.Idle, MaxAge: r.MaxAge, SpawnSessions: r.SpawnSessions, SpawnContext: string(r.DefaultSpawnContext),
+		Placement: core.Placement(r.Placement), OnEnd: threadbind.OnEnd(r.OnEnd), OnLate: threadbind.OnLate(r.OnLate),
+		KeepEndedDays: int(r.KeepEnded / (24 * time.Hour)), MaxPerUser: r.MaxPerUser, ArchiveAfter: def.Subagents.ArchiveAfter,
+	}
+}
+
+// bindingAdapter returns the binding ability of an account, nil if it has none.
+func (a *App) bindingAdapter(channel, account string) core.BindingAdapter {
+	b, _ := a.adapter(channel, account).(core.BindingAdapter)
+	return b
+}
+
+// zone is the time zone in which people read an agent's deadlines.
+func (a *App) zone(agentID string) *time.Location { return a.live().agents[agentID].Timezone }

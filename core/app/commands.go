@@ -1,0 +1,38 @@
+package app
+
+import (
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/command"
+	"github.com/skein-bot/skein/core/kernel"
+)
+
+// commands returns the chat commands of this runtime.
+func (a *App) commands() command.Set {
+	return command.New(command.Options{
+		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Poster: a.delivery, Presence: a,
+	})
+}
+
+// commandConfig answers the commands from the live configuration.
+type commandConfig struct{ a *App }
+
+var _ command.Config = commandConfig{}
+
+func (c commandConfig) AgentIDs() []string { return c.a.live().cfg.AgentIDs() }
+
+func (c commandConfig) AgentName(id string) string { return c.a.live().agents[id].Name }
+
+func (c commandConfig) Model(agentID string) string { return c.a.live().agents[agentID].Model }
+
+func (c commandConfig) ModelKnown(ref string) bool {
+	_, _, err := c.a.live().model(ref)
+	return err == nil
+}
+
+func (c commandConfig) DirectScope() core.DirectScope {
+	return core.DirectScope(c.a.live().cfg.Session.DMScope)
+}
+
+func (c commandConfig) QueueMode(channel, account string) kernel.QueueMode {
+	return kernel.QueueMode(c.a.live().cfg.Queue(channel, account).Mode)
+}
