@@ -20,7 +20,9 @@ func testSessions(s *suite) {
 	require.Equal(s, want, get(s, func(tx *store.Tx) (store.Session, error) { return tx.SessionByKey(want.Key) }))
 
 	missing(s, func(tx *store.Tx) (store.Session, error) { return tx.SessionByID(made.ID + 1) })
-	missing(s, func(tx *store.Tx) (store.Session, error) { return tx.SessionByKey("agent:main:discord:default:group:a%3Ab") })
+	missing(s, func(tx *store.Tx) (store.Session, error) {
+		return tx.SessionByKey("agent:main:discord:default:group:a%3Ab")
+	})
 	require.Error(s, s.db.Write(s.Context(), func(tx *store.Tx) error {
 		_, err := tx.InsertSession(want)
 		return err
@@ -95,7 +97,9 @@ func testSessionLists(s *suite) {
 
 func testSessionArchive(s *suite) {
 	a, b, c := s.session(), s.session(), s.session()
-	next := func() core.Millis { return get(s, func(tx *store.Tx) (core.Millis, error) { return tx.NextArchiveDue() }) }
+	next := func() core.Millis {
+		return get(s, func(tx *store.Tx) (core.Millis, error) { return tx.NextArchiveDue() })
+	}
 	due := func(now core.Millis, limit int) (ids []int64) {
 		for _, r := range get(s, func(tx *store.Tx) ([]store.Session, error) { return tx.ArchiveDueSessions(now, limit) }) {
 			ids = append(ids, r.ID)
@@ -180,13 +184,10 @@ func testOwnership(s *suite) {
 }
 
 func testNodes(s *suite) {
-	dead, mine, idle, running := s.session(), s.session(), s.session(), s.session()
+	dead, mine, idle := s.session(), s.session(), s.session()
 	s.write(func(tx *store.Tx) error { return tx.RegisterNode("old", 1) })
 	s.write(func(tx *store.Tx) error {
 		if _, err := tx.OwnSession(dead.ID, "old"); err != nil {
-			return err
-		}
-		if _, err := tx.InsertTurn(store.Turn{Session: running.ID, Kind: store.InboxMessage, Lane: store.LaneMain}); err != nil {
 			return err
 		}
 		_, err := tx.OwnSession(mine.ID, "new")
@@ -200,7 +201,7 @@ func testNodes(s *suite) {
 		return tx.FreeForeignSessions("new", 3)
 	})
 	require.Equal(s, int64(1), freed)
-	require.Equal(s, []int64{dead.ID, running.ID}, get(s, func(tx *store.Tx) ([]int64, error) { return tx.ReadySessions(10) }))
+	require.Equal(s, []int64{dead.ID}, get(s, func(tx *store.Tx) ([]int64, error) { return tx.ReadySessions(10) }))
 	now := s.sessionNow(dead.ID)
 	require.Greater(s, now.Fence, before, "the dead node's turn can write nothing any more")
 	require.Empty(s, now.Owner)
@@ -222,8 +223,52 @@ func testSettings(s *suite) {
 	set(b.ID, "queue", "followup")
 	set(a.ID, "queue", "steer")
 	require.Equal(s, []string{"steer", "local/m1", "followup"}, []string{value(a.ID, "queue"), value(a.ID, "model"), value(b.ID, "queue")})
+	require.Equal(s, "steer", s.sessionNow(a.ID).QueueMode, "the session row has the queue mode")
 	set(a.ID, "queue", "")
 	set(a.ID, "never", "")
 	require.Empty(s, value(a.ID, "queue"))
 	require.Equal(s, "local/m1", value(a.ID, "model"))
+}
+
+func testInstance(s *suite) {
+	name := func(fresh string) string {
+		return do(s, func(tx *store.Tx) (string, error) { return tx.Instance(fresh) })
+	}
+	require.Equal(s, "first", name("first"))
+	require.Equal(s, "first", name("second"))
+	s.reopen()
+	require.Equal(s, "first", name("third"), "a store keeps its name")
+}
+
+// testMigrate: a conversation that gets another id keeps its sessions, and
+// what is on its way finds it.
+func testMigrate(s *suite) {
+	from := core.Address{Channel: "telegram", Account: "default", Conversation: "-1"}
+	to := core.Address{Channel: "telegram", Account: "default", Conversation: "-100:1"}
+	add := func(a core.Address) store.Session {
+		return do(s, func(tx *store.Tx) (store.Session, error) {
+			return tx.InsertSession(store.Session{Key: core.GroupKey("main", a).String(), Agent: "main", Kind: core.SessionGroup, Address: a})
+		})
+	}
+	second := from
+	second.Account = "second"
+	group, topic, other := add(from), add(from.InThread("7")), add(second)
+	s.put(store.Inbox{Session: topic.ID, Kind: store.InboxMessage, Lane: store.LaneMain, ReplyTo: from.InThread("7"), Body: "in"})
+	out, sent, theirs := s.post(store.Outbox{Address: from.InThread("7")}), s.post(store.Outbox{Address: from}), s.post(store.Outbox{Address: second})
+	s.write(func(tx *store.Tx) error {
+		_, err := tx.RecordReceipt(sent, 0, "p", true, 1)
+		return err
+	})
+
+	s.write(func(tx *store.Tx) error { return tx.MigrateConversation(from, to) })
+	for id, want := range map[int64]core.Address{group.ID: to, topic.ID: to.InThread("7"), other.ID: second} {
+		now := s.sessionNow(id)
+		require.Equal(s, want, now.Address)
+		require.Equal(s, core.GroupKey("main", want).String(), now.Key)
+	}
+	rows := get(s, func(tx *store.Tx) ([]store.Inbox, error) { return tx.QueuedInbox(topic.ID, 10) })
+	require.Equal(s, to.InThread("7"), rows[0].ReplyTo)
+	for id, want := range map[int64]core.Address{out: to.InThread("7"), sent: from, theirs: second} {
+		require.Equal(s, want, s.outboxNow(id).Address)
+	}
 }

@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core/store"
+)
+
+// turn starts a turn of a session.
+func (s *suite) turn(session int64) store.Turn {
+	s.Helper()
+	return do(s, func(tx *store.Tx) (store.Turn, error) {
+		return tx.InsertTurn(store.Turn{Session: session, Generation: 1, Kind: store.InboxMessage, Lane: store.LaneMain, Fence: 1, Started: 1})
+	})
+}
+
+func (s *suite) turnNow(id int64) store.Turn {
+	s.Helper()
+	return get(s, func(tx *store.Tx) (store.Turn, error) { return tx.TurnByID(id) })
+}
+
+func testTurns(s *suite) {
+	a := s.session()
+	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) })
+	want := store.Turn{
+		Session: a.ID, Generation: 2, Chain: 5, Run: "r1", Kind: store.InboxCompletion, Lane: store.LaneSubagent, ReplyTo: address("t1"),
+		Anchor: "m1", Policy: "p", Owner: "discord:42", Fence: 7, Started: 100,
+	}
+	made := do(s, func(tx *store.Tx) (store.Turn, error) { return tx.InsertTurn(want) })
+	want.ID, want.State, want.Attempts = made.ID, store.TurnRunning, 1
+	require.Equal(s, want, made)
+	require.Equal(s, want, s.turnNow(made.ID))
+	require.Equal(s, want, get(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) }))
+	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.TurnByID(made.ID + 1) })
+
+	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 8) })
+	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 9) })
+	now := s.turnNow(made.ID)
+	require.Equal(s, []int64{9, 3}, []int64{now.Fence, int64(now.Attempts)})
+	s.write(func(tx *store.Tx) error { return tx.StepDone(made.ID, 4, 10, 20) })
+	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 10) })
+	now = s.turnNow(made.ID)
+	require.Equal(s, []int64{4, 1, 10, 20}, []int64{int64(now.Seq), int64(now.Attempts), now.TokensIn, now.TokenOut}, "progress sets the attempts back")
+
+	s.write(func(tx *store.Tx) error { return tx.EndTurn(made.ID, store.TurnFailed, "the model is away", 1, 2, 200) })
+	now = s.turnNow(made.ID)
+	want.State, want.Detail, want.Ended, want.Fence, want.Seq, want.TokensIn, want.TokenOut = store.TurnFailed, "the model is away", 200, 10, 4, 11, 22
+	require.Equal(s, want, now)
+	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) })
+
+	next := s.turn(a.ID)
+	list := get(s, func(tx *store.Tx) ([]store.Turn, error) { return tx.TurnsOfSession(a.ID, 10) })
+	require.Equal(s, []int64{next.ID, made.ID}, []int64{list[0].ID, list[1].ID}, "newest first")
+	require.Len(s, get(s, func(tx *store.Tx) ([]store.Turn, error) { return tx.TurnsOfSession(a.ID, 1) }), 1)
+}
+
+// testTurnSurvivesRestart: what a claim finds after a crash is what the first
+// claim wrote, the chain above all: the waits of a turn hang on it.
+func testTurnSurvivesRestart(s *suite) {
+	a := s.session()
+	first := s.turn(a.ID)
+	require.Equal(s, first.ID, first.Chain, "a turn that no other one joined is its own chain")
+	require.Equal(s, first, s.turnNow(first.ID))
+	s.reopen()
+	require.Equal(s, first, get(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) }))
+}
+
+func testSteps(s *suite) {
+	a := s.session()
+	t1, t2 := s.turn(a.ID), s.turn(s.session().ID)
+	steps := func(turn int64) []store.Step {
+		return get(s, func(tx *store.Tx) ([]store.Step, error) { return tx.Steps(turn) })
+	}
+	require.Empty(s, steps(t1.ID))
+	start := func(st store.Step) { s.write(func(tx *store.Tx) error { return tx.StartStep(st, 1) }) }
+	start(store.Step{Turn: t1.ID, Seq: 3, CallID: "c3", Tool: "exec"})
+	start(store.Step{Turn: t1.ID, Seq: 2, CallID: "c2", Tool: "read"})
+	start(store.Step{Turn: t2.ID, Seq: 2, CallID: "c9", Tool: "read"})
+	s.write(func(tx *store.Tx) error { return tx.FinishStep(t1.ID, 2, 5) })
+	want := []store.Step{
+		{Turn: t1.ID, Seq: 2, CallID: "c2", Tool: "read", State: store.StepDone},
+		{Turn: t1.ID, Seq: 3, CallID: "c3", Tool: "exec", State: store.StepStarted},
+	}
+	require.Equal(s, want, steps(t1.ID))
+	start(store.Step{Turn: t1.ID, Seq: 2, CallID: "again", Tool: "other"})
+	require.Equal(s, want, steps(t1.ID), "a finished step does not start again")
+	require.Len(s, steps(t2.ID), 1)
+}
