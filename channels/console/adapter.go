@@ -14,8 +14,9 @@ import (
 // Channel is the channel's name in addresses.
 const Channel = "console"
 
-// cursorName is the name under which the adapter's cursor is stored.
-const cursorName = "updates"
+// CursorName is the name under which the adapter stores its cursor: the Seq of
+// the last update that was taken in.
+const CursorName = "updates"
 
 // Adapter connects one account of a hub to the runtime. Create it with
 // NewAdapter; it has nothing to close.
@@ -61,7 +62,7 @@ func (a *Adapter) Run(ctx context.Context, in core.Intake) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in core.Intake) error {
-	stored, err := in.LoadCursor(ctx, cursorName)
+	stored, err := in.LoadCursor(ctx, CursorName)
 	if err != nil {
 		return fmt.Errorf("console: load the cursor: %w", err)
 	}
@@ -97,7 +98,7 @@ func (a *Adapter) note(err error) {
 
 // receive hands one update to intake.
 func (a *Adapter) receive(ctx context.Context, in core.Intake, u Update) error {
-	cursor := core.Cursor{Name: cursorName, Value: strconv.FormatUint(u.Seq, 10)}
+	cursor := core.Cursor{Name: CursorName, Value: strconv.FormatUint(u.Seq, 10)}
 	at := a.address(u.Event.Conversation, u.Event.Thread)
 	if ev := u.Event; ev.Change != "" {
 		change := core.PlaceChange{ID: ev.ID, Event: ev.Change, Address: at, Cursor: cursor}

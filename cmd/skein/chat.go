@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/cmd/skein/chat"
+	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/app"
+)
+
+const patienceHelp = "how long one line of a pipe may take to be answered"
+
+func chatCommand(e *env) *cobra.Command {
+	patience := 2 * time.Minute
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Talk to the gateway from this terminal", Args: noProject,
+		Long: `Talk to the agent from this terminal, over the gateway's console channel. It
+attaches to the running gateway; if none runs, it runs one in its own process.
+
+Threads are #1, #2, ...: "/thread 1" goes there, "/thread main" comes back, Tab on
+an empty line goes to the next place, unread ones first. "/threads" lists them,
+"/help" lists the commands of the agent. Ctrl-D or "/quit" ends.
+
+Without a terminal it reads lines, waits after each until everything is answered,
+and prints the conversation: a pipe is a script.`,
+		RunE: does(func(ctx context.Context, _ []string) error {
+			if err := e.refuseInScript("chat"); err != nil {
+				return err
+			}
+			name, err := e.find()
+			if err != nil {
+				return err
+			}
+			cfg, err := e.load()
+			if err != nil {
+				return err
+			}
+			load := func() (*config.Config, error) {
+				full, _, err := e.loadFully(name)
+				return full, err
+			}
+			return e.chat(ctx, chatOptions{cfg: cfg, load: load, patience: patience})
+		}),
+	}
+	cmd.Flags().DurationVar(&patience, "patience", patience, patienceHelp)
+	return cmd
+}
+
+// chatOptions make a chat.
+type chatOptions struct {
+	// cfg says where the gateway is; load reads it with its secrets, for a
+	// gateway of our own.
+	cfg      *config.Config
+	load     func() (*config.Config, error)
+	greeting string
+	patience time.Duration
+}
+
+// chat attaches to the gateway of a configuration, or runs it meanwhile.
+func (e *env) chat(ctx context.Context, o chatOptions) error {
+	if !usesHub(o.cfg) {
+		return errNoConsole(o.cfg)
+	}
+	ctx, atOnce, stop := signals(ctx)
+	defer stop()
+	if c := dialGateway(o.cfg); c != nil {
+		defer c.close() //nolint:errcheck // nothing is in flight
+		people := console.NewPeopleClient(socketURL+consolePath, "", c.http)
+		return e.talk(ctx, people, c, o, true)
+	}
+	cfg, err := o.load()
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := fileLog(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	g, err := e.openGateway(gatewayOptions{cfg: cfg, log: log, load: o.load})
+	if err != nil {
+		return err
+	}
+	if err := g.app.Start(ctx); err != nil {
+		return errors.Join(err, g.stop(atOnce))
+	}
+	err = e.talk(ctx, g.hub, inProcess(g.app.API(), true, nothingToClose), o, false)
+	return errors.Join(err, g.stop(atOnce))
+}
+
+// logName is the log of a gateway that shares its terminal with a chat.
+const logName = "skein.log"
+
+// fileLog logs into the state folder.
+func fileLog(cfg *config.Config) (log *slog.Logger, done func(), err error) {
+	if err := os.MkdirAll(cfg.StateDir(), 0o700); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(cfg.StateDir(), logName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	return newLog(cfg, f), func() { _ = f.Close() }, nil
+}
+
+// talk runs the chat itself.
+func (e *env) talk(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
+	options := chat.Options{
+		People: people, Conversation: console.Main, User: console.Local, In: e.stdin, Out: e.stdout, Color: e.color(), Greeting: o.greeting,
+		Clock: e.clock, NewKey: newKeys(), Settled: settled(c), Patience: o.patience, Reconnect: attached,
+	}
+	if isTerminal(e.stdin) && isTerminal(e.stdout) {
+		restore, err := makeTerminal(&options, e.stdin.(*os.File), e.stdout.(*os.File))
+		if err != nil {
+			return err
+		}
+		defer restore()
+	}
+	return chat.Run(ctx, options)
+}
+
+// newKeys returns keys of posts that no other terminal uses.
+func newKeys() func() string {
+	terminal, n := strconv.FormatUint(rand.Uint64(), 36), 0
+	return func() string {
+		n++
+		return fmt.Sprintf("terminal-%s-%d", terminal, n)
+	}
+}
+
+// settled asks the gateway whether it has taken what was posted and nothing is
+// in progress any more.
+func settled(c *client) func(context.Context, uint64) (bool, error) {
+	return func(ctx context.Context, posted uint64) (bool, error) {
+		var status app.StatusView
+		if err := c.get(ctx, "/status", nil, &status); err != nil || !status.Idle {
+			return false, err
+		}
+		for _, account := range status.Channels {
+			if account.Channel != console.Channel || account.Account != console.DefaultAccount {
+				continue
+			}
+			taken, _ := strconv.ParseUint(account.Cursors[console.CursorName], 10, 64)
+			return taken >= posted, nil
+		}
+		return false, core.Errorf("console_off", "the gateway has no account %s:%s", console.Channel, console.DefaultAccount)
+	}
+}
+
+// screen joins what is read and what is written.
+type screen struct {
+	io.Reader
+	io.Writer
+}
+
+// makeTerminal makes the terminal ready for editing lines, and keeps it at the
+// size of its window, until restore.
+func makeTerminal(o *chat.Options, in, out *os.File) (restore func(), err error) {
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	t := term.NewTerminal(screen{in, out}, "")
+	t.SetBracketedPasteMode(true)
+	resize := func() {
+		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+			_ = t.SetSize(width, height)
+		}
+	}
+	resize()
+	sizes, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(sizes, syscall.SIGWINCH)
+	go func() {
+		for {
+			select {
+			case <-sizes:
+				resize()
+			case <-done:
+				return
+			}
+		}
+	}()
+	o.Terminal = t
+	return func() {
+		signal.Stop(sizes)
+		close(done)
+		t.SetBracketedPasteMode(false)
+		_ = term.Restore(int(in.Fd()), before)
+		fmt.Fprintln(out)
+	}, nil
+}

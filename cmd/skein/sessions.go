@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skein-bot/skein/core/app"
+)
+
+func sessionsCommand(e *env) *cobra.Command {
+	stop := change(e, "stop KEY", "Stop a session and every sub-agent below it",
+		func(name string) string { return item("sessions", name, "stop") },
+		func(s app.StopView) string {
+			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting inputs", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
+		})
+	return family("sessions", "Sessions: the histories of agents", func() *cobra.Command { return sessionsList(e) },
+		sessionsShow(e), sessionsTranscript(e), stop)
+}
+
+func choose(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}
+
+func sessionsList(e *env) *cobra.Command {
+	var o listOptions
+	archived := false
+	return query[[]app.SessionView]{
+		use: "list", short: "List sessions, the most recently used first", args: cobra.NoArgs, asJSON: &o.json,
+		flags: func(cmd *cobra.Command) {
+			o.register(cmd)
+			cmd.Flags().BoolVar(&archived, "archived", false, "the archived ones instead")
+		},
+		ask: func([]string) (string, url.Values) {
+			values := o.query()
+			if archived {
+				values.Set("archived", "true")
+			}
+			return "/sessions", values
+		},
+		show: func(p printer, list []app.SessionView) {
+			rows := make([][]cell, len(list))
+			for i, s := range list {
+				rows[i] = []cell{
+					plainCell("%d", s.ID), plainCell("%s", s.Key), stateCell(s.State), plainCell("%s", s.Agent), plainCell("%s", p.time(s.UsedAt)),
+					plainCell("%s", s.Address),
+				}
+			}
+			p.table("no sessions", []string{"ID", "KEY", "STATE", "AGENT", "USED", "ADDRESS"}, rows)
+		},
+	}.command(e)
+}
+
+func sessionsShow(e *env) *cobra.Command {
+	return query[app.SessionDetail]{
+		use: "show KEY", short: "Show one session, by its key, a beginning of it, or its number", args: cobra.ExactArgs(1),
+		ask: func(args []string) (string, url.Values) { return item("sessions", args[0]), nil },
+		show: func(p printer, s app.SessionDetail) {
+			p.fields(
+				field{"key", plainCell("%s", s.Key)}, field{"id", plainCell("%d", s.ID)}, field{"state", stateCell(s.State)},
+				field{"agent", plainCell("%s", s.Agent)}, field{"kind", plainCell("%s", s.Kind)}, field{"address", plainCell("%s", s.Address)},
+				field{"title", plainCell("%s", s.Title)}, field{"parent", plainCell("%s", s.Parent)}, field{"depth", plainCell("%d", s.Depth)},
+				field{"history", plainCell("%d (%d rows in all)", s.Generation, s.Rows)}, field{"queued", plainCell("%d", s.Queued)},
+				field{"created", p.at(s.CreatedAt)}, field{"used", p.at(s.UsedAt)}, field{"archive due", p.at(s.ArchiveDueAt)},
+				field{"archived", p.at(s.ArchivedAt)},
+			)
+			if len(s.Bindings) > 0 {
+				p.section("bindings")
+				bindingTable(p, s.Bindings)
+			}
+			if len(s.Tasks) > 0 {
+				p.section("tasks")
+				taskTable(p, s.Tasks)
+			}
+			if len(s.Turns) > 0 {
+				p.section("turns")
+				turnTable(p, s.Turns)
+			}
+		},
+	}.command(e)
+}
+
+func turnTable(p printer, turns []app.TurnView) {
+	rows := make([][]cell, len(turns))
+	for i, t := range turns {
+		rows[i] = []cell{
+			plainCell("%d", t.ID), plainCell("%s", t.Kind), stateCell(t.State), plainCell("%s", p.time(t.StartedAt)),
+			plainCell("%d/%d", t.TokensIn, t.TokensOut), plainCell("%s", t.ReplyTo), plainCell("%s", t.Detail),
+		}
+	}
+	p.table("", []string{"ID", "KIND", "STATE", "BEGAN", "TOKENS", "ANSWERS AT", "DETAIL"}, rows)
+}
+
+// sessionsTranscript prints JSON Lines: a transcript is for programs, and for
+// people with a pager.
+func sessionsTranscript(e *env) *cobra.Command {
+	raw := false
+	cmd := &cobra.Command{
+		Use: "transcript REF", Short: "Print the whole history of a session as JSON Lines", Args: cobra.ExactArgs(1),
+		Long: `Print the whole history of a session as JSON Lines, one row each, also of an
+archived one. REF is what a sub-agent's statistics name (session:12), or a key
+as for "sessions show". With --raw the rows are as they are stored, with the
+model's reasoning.`,
+		RunE: does(func(ctx context.Context, args []string) error {
+			cfg, err := e.load()
+			if err != nil {
+				return err
+			}
+			c, err := e.connect(cfg, false)
+			if err != nil {
+				return err
+			}
+			defer c.close() //nolint:errcheck // it was only read from
+			values := url.Values{}
+			if raw {
+				values.Set("raw", "true")
+			}
+			var rows []app.RowView
+			if err := c.get(ctx, item("sessions", args[0], "transcript"), values, &rows); err != nil {
+				return err
+			}
+			return printRows(e, rows)
+		}),
+	}
+	cmd.Flags().BoolVar(&raw, "raw", false, "the rows as they are stored")
+	return cmd
+}
+
+func printRows(e *env, rows []app.RowView) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
+	for _, row := range rows {
+		if err := enc.Encode(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstLine is for cells: only the first line of a text.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

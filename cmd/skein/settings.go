@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/skein-bot/skein/config"
+)
+
+// configOptions says what this build has and where it reads from.
+func (e *env) configOptions() config.Options {
+	return config.Options{Env: e.lookup, Built: config.Parts{}}
+}
+
+// find returns the configuration file.
+func (e *env) find() (string, error) {
+	name, err := config.Find(e.path(e.configFlag), e.configOptions())
+	if err != nil {
+		return "", err
+	}
+	return e.path(name), nil
+}
+
+// load reads the configuration without its secrets, for commands that look.
+// Warnings are dropped: `skein config check` prints them.
+func (e *env) load() (*config.Config, error) {
+	if e.config != nil {
+		return e.config, nil
+	}
+	name, err := e.find()
+	if err != nil {
+		return nil, err
+	}
+	cfg, _, err := config.Load(name, e.configOptions())
+	return cfg, err
+}
+
+// loadFully reads a configuration with its secrets, for a gateway, and hands
+// on the warnings.
+func (e *env) loadFully(name string) (*config.Config, config.Warnings, error) {
+	cfg, warnings, err := config.Load(name, e.configOptions())
+	if err != nil {
+		return nil, nil, err
+	}
+	return cfg, warnings, cfg.ResolveSecrets(e.configOptions())
+}
+
+// newLog returns the log that the configuration asks for.
+func newLog(cfg *config.Config, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Logging.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Logging.Format == config.LogJSON {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// printWarnings prints one line for each warning.
+func printWarnings(w io.Writer, warnings config.Warnings) {
+	for _, warning := range warnings {
+		fmt.Fprintln(w, "warning:", warning)
+	}
+}
