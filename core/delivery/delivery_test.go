@@ -452,6 +452,18 @@ func TestRetryAndDismiss(t *testing.T) {
 	}
 }
 
+// A row may be reopened before the worker has settled its end.
+func TestRetryRightAfterTheEnd(t *testing.T) {
+	var r *rig
+	r = start(t, true, func(o *Options) {
+		o.OnGaveUp = func(tx *store.Tx, row store.Outbox, _ core.Millis) error { return r.s.Retry(tx, row.ID) }
+	})
+	r.platform.setScript(first(2, fault{class: core.SendInvalid}))
+	id := r.post(message("x"), message("y"))[0]
+	require.Equal(t, []string{"x", "y"}, r.platform.texts())
+	require.Equal(t, store.OutSent, r.row(id).State)
+}
+
 func TestAccountsComeAndGo(t *testing.T) {
 	r := start(t, true, nil)
 	r.s.SetAccounts(context.Background(), nil)
