@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/core"
-	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -85,7 +84,7 @@ func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error)
 		now += ", " + count(int64(waiting), "message waits", "messages wait")
 	}
 	lines = append(lines, "Now: "+now)
-	mode, err := tx.Setting(r.Session.ID, kernel.SettingQueue)
+	mode, err := tx.Setting(r.Session.ID, store.SettingQueue)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/skein-bot/skein/core/kernel"
@@ -12,18 +13,35 @@ import (
 // the session's own turns. Empty is the agent's.
 const SettingModel = "model"
 
+// stopped is what a command stopped.
+type stopped struct {
+	subagent.Stopped
+	run bool // the session's own run, besides a turn of it
+}
+
 // halt stops what the conversation's session does, and everything below it.
-func (s Set) halt(tx *store.Tx, r Request) (subagent.Stopped, error) {
+func (s Set) halt(tx *store.Tx, r Request) (stopped, error) {
 	if r.Session.ID == 0 {
-		return subagent.Stopped{}, nil
+		return stopped{}, nil
 	}
-	return s.o.Stopper.Stop(tx, r.Session.ID)
+	own, err := tx.LiveRunOfSession(r.Session.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return stopped{}, err
+	}
+	out := stopped{run: err == nil}
+	if out.Stopped, err = s.o.Stopper.Stop(tx, r.Session.ID); err != nil {
+		return stopped{}, err
+	}
+	if out.run && own.StartedAt == 0 && out.Queued > 0 {
+		out.Queued-- // its task was no message of a person
+	}
+	return out, nil
 }
 
 // stop is /stop.
 func (s Set) stop(tx *store.Tx, r Request) (Reply, error) {
-	stopped, err := s.halt(tx, r)
-	return Reply{Text: stoppedText(stopped)}, err
+	what, err := s.halt(tx, r)
+	return Reply{Text: stoppedText(what)}, err
 }
 
 // fresh is /new.
@@ -32,7 +50,7 @@ func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 	if model != "" && !s.o.Config.ModelKnown(model) {
 		return Reply{}, refuseModel(model)
 	}
-	stopped, err := s.halt(tx, r)
+	what, err := s.halt(tx, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -48,7 +66,7 @@ func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 		}
 		err = tx.SetSetting(session.ID, SettingModel, model)
 	}
-	return Reply{Text: freshText(stopped, model)}, err
+	return Reply{Text: freshText(what, model)}, err
 }
 
 // reset is /reset: like /new, but the session keeps its settings.
@@ -56,11 +74,11 @@ func (s Set) reset(tx *store.Tx, r Request) (Reply, error) {
 	if r.Args != "" {
 		return Reply{}, refuseUsage("/reset alone")
 	}
-	stopped, err := s.halt(tx, r)
+	what, err := s.halt(tx, r)
 	if err == nil && r.Session.ID != 0 {
 		err = tx.NewGeneration(r.Session.ID)
 	}
-	return Reply{Text: resetText(stopped)}, err
+	return Reply{Text: resetText(what)}, err
 }
 
 // queue is /queue.
@@ -68,7 +86,7 @@ func (s Set) queue(tx *store.Tx, r Request) (Reply, error) {
 	at := r.Message.Address
 	configured := string(s.o.Config.QueueMode(at.Channel, at.Account))
 	if r.Args == "" {
-		own, err := tx.Setting(r.Session.ID, kernel.SettingQueue)
+		own, err := tx.Setting(r.Session.ID, store.SettingQueue)
 		if own != "" {
 			return Reply{Text: queueText(own, true)}, err
 		}
@@ -78,7 +96,7 @@ func (s Set) queue(tx *store.Tx, r Request) (Reply, error) {
 	switch kernel.QueueMode(mode) {
 	case kernel.QueueSteer, kernel.QueueFollowup, kernel.QueueCollect, kernel.QueueInterrupt:
 	case "default":
-		return Reply{Text: queueText(configured, false)}, tx.SetSetting(r.Session.ID, kernel.SettingQueue, "")
+		return Reply{Text: queueText(configured, false)}, tx.SetSetting(r.Session.ID, store.SettingQueue, "")
 	default:
 		return Reply{}, refuseQueue(r.Args)
 	}
@@ -86,5 +104,5 @@ func (s Set) queue(tx *store.Tx, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return Reply{Text: queueText(mode, true)}, tx.SetSetting(session.ID, kernel.SettingQueue, mode)
+	return Reply{Text: queueText(mode, true)}, tx.SetSetting(session.ID, store.SettingQueue, mode)
 }

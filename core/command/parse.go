@@ -18,12 +18,10 @@ type Line struct {
 // is no command.
 func Parse(text string) (Line, bool) {
 	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "/") {
-		return Line{}, false
-	}
-	word, args := cutWord(text[1:])
+	word, args := cutWord(text)
 	name, bot, addressed := strings.Cut(word, "@")
-	if !validName(name) || addressed && bot == "" {
+	name, slash := strings.CutPrefix(name, "/")
+	if !slash || !validName(name) || addressed && bot == "" {
 		return Line{}, false
 	}
 	return Line{Name: name, Bot: bot, Args: args}, true

@@ -170,9 +170,9 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	lines = line(lines, "Agent", "%s, %s, depth %d", s.agentText(run.Agent), run.Role, run.Depth)
 	lines = line(lines, "Model", "%s", run.Spec.Model)
 	lines = line(lines, "Mode", "%s, context %s", run.Spec.Mode, run.Spec.Context)
-	lines = line(lines, "Created", "%s", clock(run.CreatedAt))
-	lines = line(lines, "Started", "%s", clock(run.StartedAt))
-	lines = line(lines, "Ended", "%s", clock(run.EndedAt))
+	lines = line(lines, "Created", "%s", moment(run.CreatedAt))
+	lines = line(lines, "Started", "%s", moment(run.StartedAt))
+	lines = line(lines, "Ended", "%s", moment(run.EndedAt))
 	lines = line(lines, "Tokens", "%d in, %d out", run.TokensIn, run.TokensOut)
 	lines = line(lines, "Binding", "%s", bound)
 	lines = line(lines, "Session", "%s", t.Session.Key)
@@ -191,19 +191,21 @@ const (
 	logRowLimit = 400 // characters of one row
 )
 
-// runLog is /subagents log.
+// runLog is /subagents log. A number at the end is the limit unless it belongs
+// to a name.
 func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
 	words := strings.Fields(args)
 	turns, tools := logTurns, false
 	if n := len(words) - 1; n > 0 && words[n] == "tools" {
 		words, tools = words[:n], true
 	}
-	if n := len(words) - 1; n > 0 {
-		if limit, err := strconv.Atoi(words[n]); err == nil {
-			words, turns = words[:n], min(max(limit, 1), logMost)
+	t, err := s.resolve(tx, r, strings.Join(words, " "), false)
+	if n := len(words) - 1; n > 0 && core.ErrorCode(err) == CodeTargetUnknown {
+		if limit, bad := strconv.Atoi(words[n]); bad == nil {
+			turns = min(max(limit, 1), logMost)
+			t, err = s.resolve(tx, r, strings.Join(words[:n], " "), false)
 		}
 	}
-	t, err := s.resolve(tx, r, strings.Join(words, " "), false)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -211,15 +213,17 @@ func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
+	// What a fork inherited is not its own.
+	rows = slices.DeleteFunc(rows, func(row store.Row) bool { return row.Session != t.Session.ID })
 	lines, err := logLines(rows, turns, tools)
 	if err != nil {
 		return Reply{}, err
 	}
-	head := fmt.Sprintf("%d. %s, newest last:", t.Run.Ordinal, core.Clip(t.Label, nameLimit))
+	name := core.Clip(t.Label, nameLimit)
 	if len(lines) == 0 {
-		head = fmt.Sprintf("%s has said nothing yet.", core.Clip(t.Label, nameLimit))
+		return Reply{Text: fmt.Sprintf("%s has said nothing yet.", name)}, nil
 	}
-	return Reply{Text: latest(head, lines)}, nil
+	return Reply{Text: latest(fmt.Sprintf("%d. %s, newest last:", t.Run.Ordinal, name), lines)}, nil
 }
 
 // logLines words the rows of the last turns.

@@ -37,7 +37,6 @@ type resolver struct {
 	r        Request
 	config   Config
 	sessions bool // also sessions and agents, and sub-agents of any age
-	found    []Target
 }
 
 // resolve finds what token names: "last", a child's ordinal, a session key or

@@ -7,7 +7,6 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
-	"github.com/skein-bot/skein/core/subagent"
 )
 
 // Every text that this package puts before people is in this file. The texts
@@ -78,17 +77,21 @@ func sessionRef(id int64) string { return fmt.Sprintf("session:%d", id) }
 
 // stoppedText is the answer to /stop. Its counts are those of one transaction,
 // so what was to be stopped is what was stopped.
-func stoppedText(s subagent.Stopped) string {
-	if !s.Turn && s.Runs == 0 && s.Queued == 0 {
+func stoppedText(s stopped) string {
+	parts := stoppedParts(s)
+	if len(parts) == 0 {
 		return "Nothing is running here."
 	}
-	return strings.Join(stoppedParts(s), " ")
+	return strings.Join(parts, " ")
 }
 
-func stoppedParts(s subagent.Stopped) []string {
+func stoppedParts(s stopped) []string {
 	var parts []string
-	if s.Turn {
+	switch {
+	case s.Turn:
 		parts = append(parts, "The answer in progress is stopped.")
+	case s.run:
+		parts = append(parts, "Its task is stopped.")
 	}
 	if s.Runs > 0 {
 		parts = append(parts, fmt.Sprintf("Sub-agents: stopped %d of %d.", s.Runs, s.Runs))
@@ -99,7 +102,7 @@ func stoppedParts(s subagent.Stopped) []string {
 	return parts
 }
 
-func freshText(s subagent.Stopped, model string) string {
+func freshText(s stopped, model string) string {
 	text := "A new conversation begins here."
 	if model != "" {
 		text = fmt.Sprintf("A new conversation begins here, with the model %s.", model)
@@ -107,7 +110,7 @@ func freshText(s subagent.Stopped, model string) string {
 	return strings.Join(append(stoppedParts(s), text), " ")
 }
 
-func resetText(s subagent.Stopped) string {
+func resetText(s stopped) string {
 	return strings.Join(append(stoppedParts(s), "What was said here is forgotten."), " ")
 }
 
@@ -218,13 +221,13 @@ func deliveryText(r core.Run) string {
 	case core.DeliverySessionQueued:
 		return "told to its requester, not yet to you"
 	case core.DeliveryBlocked:
-		return "nobody was told: " + core.Clip(r.Detail, nameLimit)
+		return strings.TrimSuffix("nobody was told: "+core.Clip(r.Detail, nameLimit), ": ")
 	}
 	return string(r.Delivery)
 }
 
-// clock writes a time for people, "-" for none.
-func clock(at core.Millis) string {
+// moment writes a time for people, "-" for none.
+func moment(at core.Millis) string {
 	if at == 0 {
 		return "-"
 	}

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestCut(t *testing.T) {
+	require.Equal(t, "abc", cut("abc", 3))
+	require.Equal(t, "ab…", cut("abcd", 3))
+	require.Equal(t, "a…", cut("a😀b", 3), "a character of two units is not torn")
+	require.Equal(t, "a😀", cut("a😀", 3))
+}
+
+func TestListsCountWhatTheyLeaveOut(t *testing.T) {
+	rows := make([]string, 100)
+	for i := range rows {
+		rows[i] = strings.Repeat("x", 50)
+	}
+	require.Equal(t, "head\na\nb\ntail", list("head", []string{"a", "b"}, "tail"))
+	require.Equal(t, "head", list("head", nil, ""))
+	require.Contains(t, list("head", rows, "tail"), "… and 66 more\ntail")
+	require.Contains(t, latest("head", rows), "head\n… 66 earlier left out\n")
+}
+
+func TestWhateverFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.SliceOfN(rapid.StringN(0, 400, -1), 0, 60).Draw(t, "rows")
+		head := rapid.StringN(0, 200, -1).Draw(t, "head")
+		tail := rapid.StringN(0, 200, -1).Draw(t, "tail")
+		require.LessOrEqual(t, units(list(head, rows, tail)), replyLimit)
+		require.LessOrEqual(t, units(latest(head, rows)), replyLimit)
+		require.LessOrEqual(t, units(fit(strings.Join(rows, "\n"))), replyLimit)
+	})
+}
