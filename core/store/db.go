@@ -14,6 +14,9 @@ import (
 // maxBatch is how many units share one commit at most.
 const maxBatch = 256
 
+// maxReaders is how many reads run at the same time.
+const maxReaders = 4
+
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
 	world *world.World
@@ -30,7 +33,10 @@ type DB struct {
 	started bool
 
 	stmts *stmtCache // of the read pool
-	stats batchStats
+	// readers bounds reads at the same time below the connections of the pool,
+	// so that one is left for preparing a statement, which all may wait for.
+	readers chan struct{}
+	stats   batchStats
 }
 
 // Options open a store.
@@ -76,10 +82,11 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 
 func (db *DB) prepare(ctx context.Context, opts Options) error {
 	db.stmts = newStmtCache(db.read)
+	db.readers = make(chan struct{}, maxReaders)
 	if opts.ReadOnly {
-		return checkVersion(ctx, db.read)
+		return checkVersion(ctx, db.read, opts.Path)
 	}
-	if err := migrate(ctx, db.write); err != nil {
+	if err := migrate(ctx, db.write, opts.Path); err != nil {
 		return err
 	}
 	conn, err := db.write.Conn(ctx)
@@ -143,6 +150,8 @@ func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := db.world.Err(); err != nil {
 		return err
 	}
+	db.readers <- struct{}{}
+	defer func() { <-db.readers }()
 	sqlTx, err := db.read.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		if db.closed.Load() {
@@ -150,7 +159,7 @@ func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
 		}
 		return fmt.Errorf("store: read: %w", err)
 	}
-	defer sqlTx.Rollback() //nolint:errcheck // a read has nothing to undo
+	defer sqlTx.Rollback()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

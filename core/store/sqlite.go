@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	_ "modernc.org/sqlite" // registers the pure-Go driver "sqlite"
 )
@@ -48,15 +49,15 @@ func openSQLite(path string, readOnly bool) (write, read *sql.DB, err error) {
 		if err := write.PingContext(context.Background()); err != nil {
 			return nil, nil, openError(path, errors.Join(err, write.Close()))
 		}
-	} else if _, err := os.Stat(path); err != nil {
+	} else if err := statFile(path); err != nil {
 		return nil, nil, openError(path, err)
 	}
 	read, err = sql.Open("sqlite", sqliteDSN(path, true))
 	if err != nil {
 		return nil, nil, openError(path, err)
 	}
-	read.SetMaxOpenConns(4)
-	read.SetMaxIdleConns(4)
+	read.SetMaxOpenConns(maxReaders + 1) // see DB.readers
+	read.SetMaxIdleConns(maxReaders + 1)
 	return write, read, nil
 }
 
@@ -70,6 +71,35 @@ func touchFile(path string) error {
 	return f.Close()
 }
 
+// statFile returns an error unless path is a file.
+func statFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		err = &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	return err
+}
+
+// checkOurs refuses a database that another program made; the migrations would
+// add our tables to it.
+func checkOurs(ctx context.Context, db *sql.DB, path string) error {
+	var tables, versions int
+	err := db.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(name = 'goose_db_version'), 0) FROM sqlite_master
+		WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &versions)
+	if err != nil {
+		return openError(path, err)
+	}
+	if tables > 0 && versions == 0 {
+		return notOurs(path, nil)
+	}
+	return nil
+}
+
+func notOurs(path string, err error) error {
+	return storeError("store_corrupt", err, "%s is not a Skein store", path).WithRemedy("check store.url, or restore a backup")
+}
+
+// openError says in words what keeps the store at path from being opened.
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "readonly") || strings.Contains(err.Error(), "read-only"):
@@ -79,10 +109,12 @@ func openError(path string, err error) error {
 		return storeError("store_missing", err, "there is no store at %s", path).
 			WithRemedy("start the gateway once with `skein run`, or check store.url")
 	case strings.Contains(err.Error(), "not a database"):
-		return storeError("store_corrupt", err, "%s is not a Skein store", path).
-			WithRemedy("check store.url, or restore a backup")
+		return notOurs(path, err)
+	case strings.Contains(err.Error(), "malformed"):
+		return storeError("store_corrupt", err, "the store %s is damaged", path).
+			WithRemedy("restore a backup, or move the file away to start with an empty store")
 	}
-	return storeError("store_open", err, "open the store %s", path)
+	return storeError("store_open", err, "open the store %s", path).WithRemedy("check store.url")
 }
 
 // isFull reports whether err says that the disk (or the allowed size) is full.
@@ -96,7 +128,7 @@ func isFull(err error) bool {
 func questionMarks(query string) string {
 	var b strings.Builder
 	inText := false
-	for i := 0; i < len(query); i++ {
+	for i := range len(query) {
 		c := query[i]
 		if c == '\'' {
 			inText = !inText
