@@ -221,7 +221,9 @@ func (a *App) Start(ctx context.Context) error {
 	if began.IsZero() {
 		began = a.world.Clock.Now()
 	}
-	a.bindings.Start()
+	if err := a.bindings.Start(ctx); err != nil {
+		return err
+	}
 	if err := a.kernel.Start(ctx); err != nil {
 		return err
 	}

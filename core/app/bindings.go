@@ -75,6 +75,7 @@ func NewBindings(o BindingsOptions) *Bindings {
 		o: o,
 		service: threadbind.NewService(threadbind.Options{
 			Clock: o.World.Clock, Settings: o.Settings, Adapter: o.Adapter, NewID: o.World.NewID, Hooks: o.Hooks, Log: o.Log,
+			Index: threadbind.NewIndex(0),
 		}),
 		observers: newLine(o.World, "binding observers"),
 		archives:  newLine(o.World, "thread archive"),
@@ -95,10 +96,35 @@ func (b *Bindings) Join(k bindingKernel, e archivePlanner) {
 // Start begins to run what follows a commit. Call it right before the kernel
 // starts: bindings whose deadline is before this moment passed it while nothing
 // ran, and they end at a pace that spares people a burst of farewells.
-func (b *Bindings) Start() {
+func (b *Bindings) Start(ctx context.Context) error {
+	if err := b.loadIndex(ctx); err != nil {
+		return err
+	}
 	b.backlog.before = b.o.World.Now()
 	b.observers.start()
 	b.archives.start()
+	return nil
+}
+
+// maxIndexed is how many live bindings are kept in the index; with more of them
+// every look-up probes the store instead.
+const maxIndexed = 100_000
+
+// loadIndex fills the index: this process is alone on its store, so the index
+// is exact about places without a binding.
+func (b *Bindings) loadIndex(ctx context.Context) error {
+	return b.o.DB.Read(ctx, func(tx *store.Tx) error {
+		n, err := tx.CountAllLiveBindings(maxIndexed + 1)
+		if err != nil {
+			return err
+		}
+		if n > maxIndexed {
+			b.service.Index = nil
+			return nil
+		}
+		_, err = b.service.Index.Load(b.tx(tx))
+		return err
+	})
 }
 
 // Stop waits until everything that follows past commits is done; when ctx ends

@@ -47,6 +47,8 @@ type rig struct {
 	kernel   *kernel.Kernel
 	engine   *subagent.Engine
 	turns    *turns
+
+	commandsRun int
 }
 
 func newRig(t *testing.T, hooks ...threadbind.Extension) *rig {
@@ -90,7 +92,7 @@ func (r *rig) start() {
 	r.engine.SetKernel(r.kernel)
 	r.kernel.AddSource(r.engine.Archive())
 	r.bindings.Join(r.kernel, r.engine)
-	r.bindings.Start()
+	require.NoError(r, r.bindings.Start(r.Context()))
 	require.NoError(r, r.kernel.Start(r.Context()))
 	r.delivery.Start([]delivery.Account{{Channel: room.Channel, ID: room.Account, Adapter: r.channel}})
 	r.quiet()

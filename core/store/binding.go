@@ -165,6 +165,12 @@ func (tx *Tx) CountLiveBindings(owner string) (n int, err error) {
 	return n, err
 }
 
+// CountAllLiveBindings counts live bindings, up to limit.
+func (tx *Tx) CountAllLiveBindings(limit int) (n int, err error) {
+	err = tx.one(limited(`SELECT COUNT(*) FROM (SELECT 1 FROM binding WHERE status <> 'ended'`, limit)+`) AS live`, nil, &n)
+	return n, err
+}
+
 // ErrPlaceTaken: the place has a live binding already.
 var ErrPlaceTaken = errors.New("store: the place has a live binding")
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/skein-bot/skein/core"
 )
@@ -38,11 +37,4 @@ func wrapFull(err error) error {
 			WithRemedy("free space on the store's disk; nothing that was accepted is lost, and work goes on by itself")
 	}
 	return err
-}
-
-func scanError(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("store: %s: %w", what, err)
 }

@@ -85,7 +85,7 @@ func (tx *Tx) InsertInbox(r Inbox) (int64, error) {
 
 // QueuedInbox returns the session's queued rows, oldest first.
 func (tx *Tx) QueuedInbox(session int64, limit int) ([]Inbox, error) {
-	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' ORDER BY id LIMIT $2`, session, limit)
+	return all(tx, scanInbox, limited(`SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' ORDER BY id`, limit), session)
 }
 
 // SetInboxState moves rows of one kind in a session from one state to another

@@ -47,16 +47,19 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectSQLite3, db, files)
 }
 
-// migrate brings the schema up to this build's version, and refuses a store
-// that a newer build has changed.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate brings the schema of the store at path up to this build's version,
+// and refuses a store that a newer build has changed.
+func migrate(ctx context.Context, db *sql.DB, path string) error {
+	if err := checkOurs(ctx, db, path); err != nil {
+		return err
+	}
 	p, err := newProvider(db)
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
 	current, target, err := p.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("store: read the schema version: %w", wrapFull(err))
+		return openError(path, wrapFull(err))
 	}
 	if current > target {
 		return newerError(current, target)
@@ -72,11 +75,14 @@ func migrate(ctx context.Context, db *sql.DB) error {
 }
 
 // checkVersion refuses to read a store whose schema is not this build's.
-func checkVersion(ctx context.Context, db *sql.DB) error {
+func checkVersion(ctx context.Context, db *sql.DB, path string) error {
+	if err := checkOurs(ctx, db, path); err != nil {
+		return err
+	}
 	var current int64
 	err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied = 1").Scan(&current)
 	if err != nil {
-		return storeError("store_corrupt", err, "the store has no schema version").WithRemedy("check store.url")
+		return openError(path, err)
 	}
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/skein-bot/skein/core/world"
@@ -99,6 +100,10 @@ func first[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...a
 	}
 	return rows[0], nil
 }
+
+// limited adds a LIMIT as a literal. As a parameter it would have SQLite compile
+// the statement anew whenever its value changes; callers use few values.
+func limited(query string, n int) string { return query + " LIMIT " + strconv.Itoa(n) }
 
 // connRunner runs on the writer's connection with its own prepared statements.
 // The context is never cancelled: a statement of a unit is short, and the
