@@ -197,6 +197,13 @@ func makeTerminal(o *chat.Options, in, out *os.File) (restore func(), err error)
 		}
 	}()
 	o.Terminal = t
+	o.Width = func() int {
+		width, _, err := term.GetSize(int(out.Fd()))
+		if err != nil {
+			return 0
+		}
+		return width
+	}
 	return func() {
 		signal.Stop(sizes)
 		close(done)

@@ -143,7 +143,7 @@ type RowView struct {
 	// When it was written.
 	At core.Millis `json:"at"`
 	// What it is: user (a person), assistant (the model), tool (the result of a call), event (a sub-agent ended) or note (the runtime).
-	Kind string `json:"kind"`
+	Kind model.ItemKind `json:"kind"`
 	// What it says; of an event, how it ended.
 	Text string `json:"text,omitempty"`
 	// Name of the person, in groups.
@@ -181,14 +181,14 @@ func (v Views) Transcript(tx *store.Tx, ref string, raw bool) ([]RowView, error)
 }
 
 func rowView(row store.Row, raw bool) (RowView, error) {
-	view := RowView{Row: row.ID, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: row.Kind}
+	item, err := model.DecodeItem(row.Body)
+	if err != nil {
+		return RowView{}, err
+	}
+	view := RowView{Row: row.ID, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: item.Kind}
 	if raw {
 		view.Item = json.RawMessage(row.Body)
 		return view, nil
-	}
-	item, err := model.DecodeItem(row.Body)
-	if err != nil {
-		return view, err
 	}
 	view.Text, view.Tool, view.Failed = model.Text(item), item.Tool, item.Failed
 	if item.Author != nil {

@@ -10,6 +10,8 @@ import (
 // style draws lines as text.
 type style struct {
 	color bool
+	// width returns how wide the terminal is, 0 for any width; nil too.
+	width func() int
 }
 
 // The colours, as ANSI codes.
@@ -46,10 +48,55 @@ func (s style) line(l Line) string {
 		return s.paint(dim, strings.TrimRight(text, " ")) + "\n"
 	}
 	from := clean(l.From) + ":"
-	head := s.paint(code, prefix) + s.paint(authorCode(l), from) + " "
-	indent := strings.Repeat(" ", uniseg.StringWidth(prefix))
-	body := strings.ReplaceAll(clean(strings.TrimRight(l.Text, "\n")), "\n", "\n"+indent)
-	return head + body + "\n"
+	indent := uniseg.StringWidth(prefix)
+	body := s.body(clean(strings.TrimSpace(l.Text)), indent, indent+uniseg.StringWidth(from)+1)
+	return s.paint(code, prefix) + s.paint(authorCode(l), from) + " " + body + "\n"
+}
+
+// body writes the text of a message: lines after the first are indented, and
+// wrapped between words where a terminal would cut them. first is where the
+// first line begins.
+func (s style) body(text string, indent, first int) string {
+	width := 0
+	if s.width != nil {
+		width = s.width()
+	}
+	var b strings.Builder
+	column := first
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+			column = indent
+			if line != "" {
+				b.WriteString(strings.Repeat(" ", indent))
+			}
+		}
+		wrap(&b, line, column, indent, width)
+	}
+	return b.String()
+}
+
+// wrap writes one line that begins at a column; what it continues with is
+// indented like the line itself.
+func wrap(b *strings.Builder, line string, column, indent, width int) {
+	lead := len(line) - len(strings.TrimLeft(line, " -*"))
+	next := strings.Repeat(" ", indent+lead)
+	b.WriteString(line[:lead])
+	column += lead
+	for i, word := range strings.Split(line[lead:], " ") {
+		size := uniseg.StringWidth(word)
+		switch {
+		case i == 0:
+		case width > 0 && column+1+size > width && len(next) < width/2:
+			b.WriteString("\n" + next)
+			column = len(next)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += size
+	}
 }
 
 func authorCode(l Line) string {

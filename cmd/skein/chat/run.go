@@ -28,6 +28,8 @@ type Options struct {
 	// nil reads and writes plain lines.
 	Terminal *term.Terminal
 	Color    bool
+	// Width returns how wide the terminal is; nil does not wrap lines.
+	Width func() int
 	// Greeting is shown first, as it is.
 	Greeting string
 
@@ -67,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &session{Options: o, screen: NewScreen(o.User, o.Conversation), style: style{o.Color}, results: make(chan result)}
+	s := &session{Options: o, screen: NewScreen(o.User, o.Conversation), style: style{o.Color, o.Width}, results: make(chan result)}
 	if o.Greeting != "" {
 		s.print(o.Greeting)
 	}
