@@ -62,9 +62,10 @@ type Bindings struct {
 	kernel  bindingKernel
 	planner archivePlanner
 
-	// observers runs what extensions are told, archives the remote calls.
-	observers, archives *line
-	backlog             backlog
+	// observers runs what extensions are told, archives the remote calls,
+	// reloads what a start with other settings means.
+	observers, archives, reloads *line
+	backlog                      backlog
 }
 
 var _ subagent.Bindings = (*Bindings)(nil)
@@ -79,6 +80,7 @@ func NewBindings(o BindingsOptions) *Bindings {
 		}),
 		observers: newLine(o.World, "binding observers"),
 		archives:  newLine(o.World, "thread archive"),
+		reloads:   newLine(o.World, "binding reload"),
 	}
 }
 
@@ -95,14 +97,24 @@ func (b *Bindings) Join(k bindingKernel, e archivePlanner) {
 
 // Start begins to run what follows a commit. Call it right before the kernel
 // starts: bindings whose deadline is before this moment passed it while nothing
-// ran, and they end at a pace that spares people a burst of farewells.
+// ran, and they end at a pace that spares people a burst of farewells; so do
+// those that the settings of this start end earlier. It blocks for reading the
+// live bindings.
 func (b *Bindings) Start(ctx context.Context) error {
 	if err := b.loadIndex(ctx); err != nil {
 		return err
 	}
 	b.backlog.before = b.o.World.Now()
+	outdated, err := b.outdated(ctx)
+	if err != nil {
+		return err
+	}
+	if outdated {
+		b.reloads.add(b.catchUp)
+	}
 	b.observers.start()
 	b.archives.start()
+	b.reloads.start()
 	return nil
 }
 
@@ -131,6 +143,7 @@ func (b *Bindings) loadIndex(ctx context.Context) error {
 // it is cut short. What archiving is left undone is done after the next start.
 // Call it when nothing else writes any more.
 func (b *Bindings) Stop(ctx context.Context) {
+	b.reloads.cut()
 	b.archives.stop(ctx)
 	b.observers.stop(ctx)
 }

@@ -311,6 +311,34 @@ func TestReload(t *testing.T) {
 	require.Equal(t, young.BoundAt.Add(20*time.Minute), r.binding(young.ID).EndedAt)
 }
 
+func TestASettingThatWasChangedWhileNothingRan(t *testing.T) {
+	r := newRig(t)
+	r.settings.MaxPerUser = 0
+	s, _ := r.child("cats", nil)
+	for i := range 12 {
+		r.focus(s, fmt.Sprintf("t%d", i))
+	}
+	r.pass(30 * time.Minute)
+	young := r.focus(s, "young")
+	r.settings.Idle = 20 * time.Minute
+	r.restart(time.Minute)
+	require.Equal(t, core.BindingActive, r.binding(young.ID).Status)
+	live := func() (n int) {
+		require.NoError(t, r.db.Read(t.Context(), func(tx *store.Tx) error {
+			all, err := tx.LiveBindings("", 1000)
+			n = len(all)
+			return err
+		}))
+		return n
+	}
+	require.Equal(t, 3, live(), "ten at once")
+	r.pass(time.Second)
+	require.Equal(t, 1, live())
+	r.pass(19*time.Minute - time.Second)
+	require.Equal(t, core.EndIdle, r.binding(young.ID).Reason)
+	require.Equal(t, young.BoundAt.Add(20*time.Minute), r.binding(young.ID).EndedAt)
+}
+
 func TestEndAccount(t *testing.T) {
 	r := newRig(t)
 	r.settings.MaxPerUser = 0

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +108,52 @@ func (b *Bindings) Reload(ctx context.Context) error {
 			return err
 		}
 		after = next
+	}
+}
+
+// outdated tells whether a live binding has an earlier deadline by the settings
+// than by what was stored for it: they were changed while nothing ran. It looks
+// at no more than maxIndexed bindings.
+func (b *Bindings) outdated(ctx context.Context) (found bool, err error) {
+	err = b.o.DB.Read(ctx, func(tx *store.Tx) error {
+		for after, seen := "", 0; seen < maxIndexed && !found; {
+			live, err := tx.LiveBindings(after, threadbind.BatchLimit)
+			if err != nil || len(live) == 0 {
+				return err
+			}
+			seen, after = seen+len(live), live[len(live)-1].ID
+			found = slices.ContainsFunc(live, func(rec core.Binding) bool {
+				limits := b.o.Settings(rec.Address.Channel, rec.Address.Account).Limits()
+				due, _ := threadbind.Due(rec, limits, false)
+				return due != 0 && (rec.Due == 0 || due < rec.Due)
+			})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// catchUp is Reload at the pace of a backlog, after a start with other
+// settings.
+func (b *Bindings) catchUp(ctx context.Context) {
+	after, next := "", ""
+	for ctx.Err() == nil {
+		ended := 0
+		err := b.write(ctx, func(tx *store.Tx) error {
+			id, c, err := b.service.Reload(b.tx(tx), after, backlogBatch, b.o.World.Now())
+			next, ended = id, len(c.Ended)
+			return b.settle(tx, c, err)
+		})
+		if err != nil && ctx.Err() == nil {
+			b.o.Log.Warn("the deadlines of bindings could not be brought in line with the settings", "error", err)
+		}
+		if err != nil || next == "" {
+			return
+		}
+		after = next
+		if ended > 0 && b.o.World.Clock.Sleep(ctx, backlogPause) != nil {
+			return
+		}
 	}
 }
 

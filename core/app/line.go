@@ -18,6 +18,7 @@ type line struct {
 
 	mu      sync.Mutex
 	stopped bool
+	busy    bool // drain looks at todo again before it ends
 	todo    []func(ctx context.Context)
 }
 
@@ -32,8 +33,11 @@ func newLine(w *world.World, name string) *line {
 func (l *line) add(f func(ctx context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.stopped {
-		l.todo = append(l.todo, f)
+	if l.stopped {
+		return
+	}
+	l.todo = append(l.todo, f)
+	if !l.busy { // one unit of work is enough, also while f sleeps on the clock
 		l.signal.Notify()
 	}
 }
@@ -62,17 +66,26 @@ func (l *line) run() {
 
 // drain runs what there is, until the line is cut.
 func (l *line) drain() {
-	for l.ctx.Err() == nil {
-		l.mu.Lock()
-		if len(l.todo) == 0 {
-			l.mu.Unlock()
-			return
-		}
-		f := l.todo[0]
-		l.todo = l.todo[1:]
-		l.mu.Unlock()
+	for f := l.next(); f != nil; f = l.next() {
 		f(l.ctx)
 	}
+}
+
+// next takes the first function, nil if there is none or the line is cut.
+func (l *line) next() (f func(ctx context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.todo) > 0 && l.ctx.Err() == nil {
+		f, l.todo = l.todo[0], l.todo[1:]
+	}
+	l.busy = f != nil
+	return f
+}
+
+// cut is stop for what need not be finished.
+func (l *line) cut() {
+	l.cancel()
+	l.stop(context.Background())
 }
 
 // stop takes nothing more, runs what is left until ctx ends, and waits for the

@@ -35,6 +35,22 @@ func TestALineKeepsOrderAndFinishesWhatItHas(t *testing.T) {
 	require.Zero(t, n, w.Work.Holders())
 }
 
+func TestALineThatSleepsHoldsNobodyUp(t *testing.T) {
+	work := new(world.Work)
+	virtual := clock.NewVirtual(time.Unix(1, 0), work)
+	l := newLine(world.New(virtual, work, 1), "test")
+	l.start()
+	second := false
+	l.add(func(ctx context.Context) {
+		l.add(func(context.Context) { second = true })
+		require.NoError(t, virtual.Sleep(ctx, time.Minute))
+	})
+	require.NoError(t, work.Zero(t.Context()), "what waits behind a sleeper is no work yet")
+	virtual.AdvanceTo(virtual.Now().Add(time.Minute))
+	l.stop(t.Context())
+	require.True(t, second)
+}
+
 func TestALineIsCut(t *testing.T) {
 	for name, cut := range map[string]func(*world.World, context.CancelFunc){
 		"by the end of its time":  func(_ *world.World, cancel context.CancelFunc) { cancel() },
