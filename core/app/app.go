@@ -232,6 +232,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	a.delivery.Start(outlets(accounts))
 	a.connect(accounts)
+	a.Go(a.recoverCommands)
 	now := a.world.Clock.Now()
 	a.mu.Lock()
 	a.readyAt = now

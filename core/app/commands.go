@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
@@ -11,6 +13,13 @@ func (a *App) commands() command.Set {
 	return command.New(command.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Poster: a.delivery, Presence: a,
 	})
+}
+
+// recoverCommands continues every /focus that a crash left half done.
+func (a *App) recoverCommands(ctx context.Context) {
+	if err := a.commands().Recover(ctx); err != nil && ctx.Err() == nil {
+		a.log.Error("half done commands could not be continued", "error", err)
+	}
 }
 
 // commandConfig answers the commands from the live configuration.
