@@ -3,6 +3,7 @@ package agent
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -65,13 +66,30 @@ func (t *turn) begin(ctx context.Context) (early *Outcome, err error) {
 
 func (t *turn) readRun(tx *store.Tx) error {
 	if t.l.Turn.Run == "" {
-		return nil
+		return t.readChild(tx)
 	}
 	run, err := tx.RunByID(t.l.Turn.Run)
 	if err != nil {
 		return err
 	}
-	t.run = &run
+	t.run, t.child = &run, &run
+	return nil
+}
+
+// readChild reads the run of a sub-agent's session in a turn that works for no
+// run.
+func (t *turn) readChild(tx *store.Tx) error {
+	if t.l.Session.Kind != core.SessionSubagent {
+		return nil
+	}
+	run, err := tx.LatestRunOfSession(t.l.Session.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	t.child = &run
 	return nil
 }
 

@@ -177,8 +177,8 @@ func pause(attempt int, err error) time.Duration {
 }
 
 func (t *turn) modelRef() string {
-	if t.run != nil && t.run.Spec.Model != "" {
-		return t.run.Spec.Model
+	if t.child != nil && t.child.Spec.Model != "" {
+		return t.child.Spec.Model
 	}
 	return t.def.Model
 }
@@ -195,10 +195,10 @@ func (t *turn) request(id string) model.Request {
 		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
 		Items: t.promptItems(),
 	}
-	if t.run != nil {
-		req.Task, req.TaskName, req.TaskText = t.run.Label, t.run.TaskName, t.run.Task
-		if t.run.Spec.Thinking != "" {
-			req.Thinking = t.run.Spec.Thinking
+	if t.child != nil {
+		req.Task, req.TaskName, req.TaskText = t.child.Label, t.child.TaskName, t.child.Task
+		if t.child.Spec.Thinking != "" {
+			req.Thinking = t.child.Spec.Thinking
 		}
 	}
 	return req

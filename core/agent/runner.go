@@ -137,10 +137,13 @@ func New(opts Options) *Runner {
 
 // turn is the state of one claim while it runs.
 type turn struct {
-	r     *Runner
-	l     *kernel.Lease
-	def   Definition
-	run   *core.Run
+	r   *Runner
+	l   *kernel.Lease
+	def Definition
+	run *core.Run
+	// child is the run that a sub-agent's session was made for: run, or in the
+	// turns of people who write to the sub-agent later, the one that has ended.
+	child *core.Run
 	tools []core.ToolSpec
 	lim   Limits
 
