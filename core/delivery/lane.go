@@ -15,6 +15,7 @@ type item struct {
 	stale   bool // the text is not here: read the row before the next try
 	unsure  bool // a process that is gone may have sent it
 	again   bool // it was handed over once more; under the lock at any time
+	yielded bool // its place was given up before its receipt was written
 	resends int  // after ambiguous outcomes, in this process
 }
 
@@ -92,7 +93,7 @@ func (w *worker) advance(l *lane) {
 	for len(l.queue) > 0 {
 		head := l.queue[0]
 		if head.row.NextAt <= now {
-			p := w.poolOf(l)
+			p := w.poolOf(l.key)
 			l.state = laneReady
 			p.ready = append(p.ready, l)
 			return
@@ -138,8 +139,8 @@ func (w *worker) arm(l *lane, d time.Duration) {
 	l.timer = timer
 }
 
-func (w *worker) poolOf(l *lane) *pool {
-	if l.key.command {
+func (w *worker) poolOf(key laneKey) *pool {
+	if key.command {
 		return &w.commands
 	}
 	return &w.ordinary

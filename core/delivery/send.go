@@ -206,6 +206,9 @@ func (w *worker) request(out core.Outgoing) (receipt core.Receipt, err error) {
 // the message is sent. Only this is tried again if it fails, never the send.
 func (w *worker) receipt(it *item, part int, r core.Receipt, last bool) (v verdict, ok bool) {
 	now := w.s.opts.World.Now()
+	if last {
+		w.yield(it)
+	}
 	var state store.OutboxState
 	err := w.persist("record a receipt", func(tx *store.Tx, hooks bool) (err error) {
 		if state, err = tx.RecordReceipt(it.row.ID, part, r.ID, last, now); err != nil || !last {

@@ -10,8 +10,8 @@ import (
 )
 
 // worker delivers the rows of one account. All its decisions about order are
-// made under mu and none of them blocks; requests and transactions run in at
-// most 2 * Concurrency goroutines, one lane each at a time.
+// made under mu and none of them blocks; requests and transactions run in
+// goroutines, one lane each at a time, of which at most 2 * Concurrency send.
 type worker struct {
 	s       *Service
 	account Account
@@ -181,13 +181,34 @@ func (w *worker) next(p *pool) (*lane, *item) {
 func (w *worker) run(p *pool, l *lane, it *item) {
 	for l != nil {
 		v := w.deliver(it)
-		w.mu.Lock()
-		w.settle(l, it, v)
-		if l, it = w.next(p); l == nil {
-			p.running--
-		}
-		w.mu.Unlock()
+		l, it = w.after(p, l, it, v)
 	}
+}
+
+// after settles a row and returns what the goroutine does next.
+func (w *worker) after(p *pool, l *lane, it *item, v verdict) (*lane, *item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(l, it, v)
+	if it.yielded {
+		it.yielded = false
+		w.dispatch()
+		return nil, nil
+	}
+	if l, it = w.next(p); l == nil {
+		p.running--
+	}
+	return l, it
+}
+
+// yield gives the place of an item's lane to another: what is left to do is the
+// receipt, and receipts of many lanes share one commit.
+func (w *worker) yield(it *item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	it.yielded = true
+	w.poolOf(keyOf(it.row)).running--
+	w.dispatch()
 }
 
 // settle puts a row where its outcome wants it. w.mu is held.
