@@ -171,7 +171,7 @@ func (tx *Tx) CountAllLiveBindings(limit int) (n int, err error) {
 	return n, err
 }
 
-// ErrPlaceTaken: the place has a live binding already.
+// ErrPlaceTaken says that the place has a live binding already.
 var ErrPlaceTaken = errors.New("store: the place has a live binding")
 
 // InsertBinding writes a new binding; ErrPlaceTaken if its place has a live

@@ -29,13 +29,16 @@ func playChild(role string) int {
 		fmt.Println(err)
 		return 1
 	}
-	defer db.Close()
 	switch role {
 	case "hold": // keeps the store open until standard input ends
 		fmt.Println("open")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "hammer": // writes until it is killed, and says what is durable
 		hammer(db)
+	}
+	if err := db.Close(); err != nil {
+		fmt.Println(err)
+		return 1
 	}
 	return 0
 }

@@ -93,7 +93,7 @@ func TestParseURL(t *testing.T) {
 	for u, want := range map[string]string{
 		"sqlite:skein.db":            "skein.db",
 		"sqlite:/var/lib/s k.db":     "/var/lib/s k.db",
-		"sqlite:~/.skein/skein.db":   filepath.Join(home, ".skein/skein.db"),
+		"sqlite:~/.skein/skein.db":   filepath.Join(home, ".skein", "skein.db"),
 		"sqlite:./~/skein.db":        "./~/skein.db",
 		"sqlite:a?mode=ro&x=%41#f":   "a?mode=ro&x=%41#f",
 		"sqlite:~other/x.db":         "~other/x.db",

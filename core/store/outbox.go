@@ -192,7 +192,8 @@ func (tx *Tx) InsertSentPart(outbox int64, part int, platformID string, now core
 func (tx *Tx) SentParts(outbox int64) ([]string, error) {
 	return all(tx, func(s scanner) (string, error) {
 		var id string
-		return id, s.Scan(&id)
+		err := s.Scan(&id)
+		return id, err
 	}, `SELECT platform_id FROM sent_part WHERE outbox_id = $1 ORDER BY part`, outbox)
 }
 

@@ -155,7 +155,8 @@ func (tx *Tx) ReadySessions(limit int) ([]int64, error) {
 
 func scanID(s scanner) (int64, error) {
 	var id int64
-	return id, s.Scan(&id)
+	err := s.Scan(&id)
+	return id, err
 }
 
 // FreeForeignSessions takes every session from nodes other than node, marks

@@ -15,13 +15,18 @@ import (
 
 // TestSQLite runs the suite that every database passes.
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, storetest.Backend{
-		Open: func(t *testing.T) *store.DB { return open(t, store.Options{}) },
-		Reopen: func(t *testing.T, db *store.DB) *store.DB {
-			require.NoError(t, db.Close())
-			return open(t, store.Options{Path: db.Path()})
-		},
-	})
+	storetest.Run(t, storetest.Backend{Open: openEmpty, Reopen: reopen})
+}
+
+func openEmpty(t *testing.T) *store.DB {
+	t.Helper()
+	return open(t, store.Options{})
+}
+
+func reopen(t *testing.T, db *store.DB) *store.DB {
+	t.Helper()
+	require.NoError(t, db.Close())
+	return open(t, store.Options{Path: db.Path()})
 }
 
 func newWorld() *world.World { return world.New(clock.Real{}, nil, 1) }

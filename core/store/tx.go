@@ -54,7 +54,7 @@ func (tx *Tx) one(query string, args []any, dest ...any) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // closed early on purpose; Err is checked
+	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -73,7 +73,7 @@ func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked
+	defer rows.Close()
 	var out []T
 	for rows.Next() {
 		v, err := scan(rows)
@@ -126,7 +126,7 @@ func (r *connRunner) stmt(query string) (*sql.Stmt, error) {
 }
 
 func (r *connRunner) exec(query string, args []any) (sql.Result, error) {
-	s, err := r.stmt(query)
+	s, err := r.stmt(query) //nolint:sqlclosecheck // kept for the next call; close ends them all
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (r *connRunner) exec(query string, args []any) (sql.Result, error) {
 }
 
 func (r *connRunner) query(query string, args []any) (*sql.Rows, error) {
-	s, err := r.stmt(query)
+	s, err := r.stmt(query) //nolint:sqlclosecheck // kept for the next call; close ends them all
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (r *readRunner) query(query string, args []any) (*sql.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.tx.StmtContext(context.Background(), s).QueryContext(context.Background(), args...)
+	return r.tx.StmtContext(context.Background(), s).QueryContext(context.Background(), args...) //nolint:sqlclosecheck // ends with the transaction
 }
 
 // stmtCache holds the prepared statements of the read pool.
@@ -180,7 +180,7 @@ func (c *stmtCache) get(query string) (*sql.Stmt, error) {
 	if s, ok := c.m[query]; ok {
 		return s, nil
 	}
-	s, err := c.db.PrepareContext(context.Background(), questionMarks(query))
+	s, err := c.db.PrepareContext(context.Background(), questionMarks(query)) //nolint:sqlclosecheck // kept; close ends them all
 	if err != nil {
 		return nil, fmt.Errorf("%w in %q", err, query)
 	}

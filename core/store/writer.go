@@ -39,7 +39,7 @@ func newWriter(ctx context.Context, db *DB, conn *sql.Conn) (*writer, error) {
 		{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"},
 		{&w.save, "SAVEPOINT unit"}, {&w.keep, "RELEASE unit"}, {&w.back, "ROLLBACK TO unit"},
 	} {
-		stmt, err := conn.PrepareContext(ctx, s.sql)
+		stmt, err := conn.PrepareContext(ctx, s.sql) //nolint:sqlclosecheck // the writer closes its own
 		if err != nil {
 			return nil, err
 		}

@@ -160,7 +160,7 @@ func testDedupe(s *suite) {
 		if _, err := tx.InsertDedupe("lost", 1); err != nil {
 			return err
 		}
-		return errUnit{"after the claim"}
+		return unitError{"after the claim"}
 	}))
 	require.True(s, claim("lost"), "a unit that failed has claimed nothing")
 	s.reopen()

@@ -92,7 +92,7 @@ func testOutboxOnce(s *suite) {
 			var id int64
 			id, fresh, err = tx.InsertOutbox(store.Outbox{OnceKey: key, Kind: store.OutFinal, Address: address(""), Text: "x"})
 			if err == nil && fresh != (id != 0) {
-				return errUnit{"an id exactly for what is fresh"}
+				return unitError{"an id exactly for what is fresh"}
 			}
 			return err
 		})

@@ -128,7 +128,7 @@ func testRaceOrdinals(s *suite) {
 				return err
 			}))
 			if _, twice := seen.LoadOrStore(n, true); twice {
-				fail.add(errUnit{"ordinal " + fmt.Sprint(n) + " twice"})
+				fail.add(unitError{"ordinal " + fmt.Sprint(n) + " twice"})
 			}
 		}
 	})

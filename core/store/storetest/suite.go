@@ -181,11 +181,11 @@ func address(thread string) core.Address {
 	return core.Address{Channel: "discord", Account: "default", Conversation: "C/general:1", Thread: thread, Parent: "Parent 1"}
 }
 
-// errUnit is the failure of a unit that is meant to fail.
-type errUnit struct{ name string }
+// unitError is the failure of a unit that is meant to fail.
+type unitError struct{ name string }
 
 // Error returns the unit's name.
-func (e errUnit) Error() string { return "unit " + e.name + " failed" }
+func (e unitError) Error() string { return "unit " + e.name + " failed" }
 
 // background is for units that outlive a test's context on purpose.
 func background() context.Context { return context.Background() }
