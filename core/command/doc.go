@@ -8,10 +8,10 @@
 // Intake owns the transaction: it holds the claim of the message, the effect
 // of the command and its reply, so a command happens once. A refusal is a
 // *core.Error with a stable code; its text and remedy are the reply. Every
-// command is answered by exactly one message where it was written, at most
-// [Limit] long, so that it fits into one message on every channel. The intro
-// and the farewell of a binding are that one message where they appear in the
-// same place (Reply.Silent).
+// command is answered by exactly one message where it was written, under 2000
+// UTF-16 units long, so that it is one message on every channel. The intro and
+// the farewell of a binding are that one message where they appear in the same
+// place (Reply.Silent).
 //
 // Commands act on the session to which the conversation leads: in a bound
 // thread that is the child and its tree.
