@@ -272,6 +272,16 @@ func TestPartsThatRenderToNothing(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "<!-- -->"}, r.platform.texts())
 }
 
+func TestARendererThatPanics(t *testing.T) {
+	r := start(t, true, func(o *Options) {
+		o.Render = func(_, text string) string { panic(text) }
+		o.Plain = func(_, text string) string { return text }
+	})
+	r.post(message("x"))
+	require.Equal(t, []string{"x"}, r.platform.texts())
+	require.Equal(t, 1, r.log.count("could not be rendered"))
+}
+
 func TestWithdraw(t *testing.T) {
 	r := start(t, true, nil)
 	r.platform.setScript(first(1, fault{class: core.SendRetryable}))

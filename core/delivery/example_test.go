@@ -30,14 +30,14 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
 	w := world.New(clock.Real{}, nil, 1)
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "skein.db"), World: w})
 	if err != nil {
 		panic(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 
 	out := delivery.New(delivery.Options{DB: db, World: w, Log: slog.New(slog.DiscardHandler), Instance: "example"})
 	out.Start([]delivery.Account{{Channel: "console", ID: "default", Adapter: new(printer)}})

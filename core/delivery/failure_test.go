@@ -319,7 +319,8 @@ func TestB115_AFailingHookSendsNothingTwice(t *testing.T) {
 	hookFails := func(times int) func(*Options) {
 		return func(o *Options) {
 			o.OnSent = func(*store.Tx, store.Outbox, core.Millis) error {
-				if times--; times >= 0 {
+				times--
+				if times >= 0 {
 					return boom
 				}
 				return nil

@@ -98,13 +98,14 @@ func (w *worker) advance(l *lane) {
 			p.ready = append(p.ready, l)
 			return
 		}
-		until, holds := head.row.NextAt, head.row.FirstTry.Add(patienceFor(head.row.Kind).hold)
-		if !l.alone && now >= holds {
-			l.queue = l.queue[1:]
-			w.detach(l.key, head)
-			continue
-		}
-		if !l.alone {
+		until := head.row.NextAt
+		if !l.alone && head.row.FirstTry != 0 { // else it waits for the store
+			holds := head.row.FirstTry.Add(patienceFor(head.row.Kind).hold)
+			if now >= holds {
+				l.queue = l.queue[1:]
+				w.detach(l.key, head)
+				continue
+			}
 			until = min(until, holds)
 		}
 		w.arm(l, until.Sub(now))

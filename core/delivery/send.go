@@ -109,8 +109,15 @@ func (w *worker) mark(it *item) (v verdict, ok bool) {
 	return 0, true
 }
 
-// parts renders and cuts a text. Equal texts give equal parts.
-func (w *worker) parts(text string) []string {
+// parts renders and cuts a text. Equal texts give equal parts. A renderer that
+// panics costs the message its form, not the process its life.
+func (w *worker) parts(text string) (parts []string) {
+	defer func() {
+		if r := recover(); r != nil {
+			w.log.Error("a message could not be rendered; it is sent as it is", "panic", r, "stack", string(debug.Stack()))
+			parts = []string{text}
+		}
+	}()
 	rendered := text
 	if render := w.s.opts.Render; render != nil {
 		rendered = render(w.account.Channel, text)
@@ -119,7 +126,6 @@ func (w *worker) parts(text string) []string {
 	if split := w.s.opts.Split; split != nil {
 		cut = split(rendered, w.caps)
 	}
-	parts := make([]string, 0, len(cut))
 	for _, p := range cut {
 		if strings.TrimSpace(p) != "" {
 			parts = append(parts, p)
