@@ -201,6 +201,7 @@ func (tx *Tx) SentParts(outbox int64) ([]string, error) {
 func (tx *Tx) OutboxOpen() ([][2]string, error) {
 	return all(tx, func(s scanner) ([2]string, error) {
 		var a [2]string
-		return a, s.Scan(&a[0], &a[1])
+		err := s.Scan(&a[0], &a[1])
+		return a, err
 	}, `SELECT DISTINCT channel, account FROM outbox WHERE state IN ('queued', 'sending')`)
 }
