@@ -354,6 +354,9 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 		}
 	}
 	rules := s.Config.Queue(m.Address.Channel, m.Address.Account)
+	if session.QueueMode != "" { // /queue chose another
+		rules.Mode = kernel.QueueMode(session.QueueMode)
+	}
 	if held {
 		row.State = store.InboxHeld
 	} else if session.Ready { // something waits already
