@@ -87,7 +87,8 @@ func (tx *Tx) CountOpen(channel, account string) (n int, err error) {
 // Cursors returns the stored positions of an account, by name.
 func (tx *Tx) Cursors(channel, account string) (map[string]string, error) {
 	pairs, err := all(tx, func(s scanner) (p [2]string, err error) {
-		return p, s.Scan(&p[0], &p[1])
+		err = s.Scan(&p[0], &p[1])
+		return p, err
 	}, `SELECT name, value FROM cursor WHERE channel = $1 AND account = $2`, channel, account)
 	out := make(map[string]string, len(pairs))
 	for _, p := range pairs {

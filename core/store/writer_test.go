@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -29,6 +30,53 @@ func TestLateUnit(t *testing.T) {
 	db.answerLate()
 	require.ErrorIs(t, late.Ran(), ErrClosed)
 	require.ErrorIs(t, late.Wait(), ErrClosed)
+}
+
+// TestLostTransaction: where the transaction itself is lost, all of its units
+// fail, because nobody knows, and the store goes on.
+func TestLostTransaction(t *testing.T) {
+	lose := func(tx *Tx) error {
+		_, err := tx.exec("ROLLBACK")
+		return err
+	}
+	for _, at := range []int{0, 1, 2} { // which of the batch loses it; 0 is the first
+		db := openHere(t)
+		gate, inside := make(chan struct{}), make(chan struct{})
+		called := false
+		pending := []*Pending{db.Submit(t.Context(), func(tx *Tx) error {
+			close(inside)
+			<-gate
+			tx.OnCommit(func() { called = true })
+			if at == 0 {
+				return lose(tx)
+			}
+			_, err := tx.InsertDedupe("0", 1)
+			return err
+		})}
+		<-inside
+		for i := 1; i <= at; i++ {
+			pending = append(pending, db.Submit(t.Context(), func(tx *Tx) error {
+				if i == at {
+					return lose(tx)
+				}
+				_, err := tx.InsertDedupe(fmt.Sprint(i), 1)
+				return err
+			}))
+		}
+		close(gate)
+		for i, p := range pending {
+			require.ErrorIs(t, p.Wait(), ErrCommit, "unit %d of %d", i, at)
+		}
+		require.False(t, called)
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			for i := range at {
+				if fresh, err := tx.InsertDedupe(fmt.Sprint(i), 1); err != nil || !fresh {
+					return fmt.Errorf("unit %d took effect: %w", i, err)
+				}
+			}
+			return nil
+		}), "the store goes on")
+	}
 }
 
 // TestPragmas: what durability rests on is switched on for the connection that

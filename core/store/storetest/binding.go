@@ -192,6 +192,10 @@ func testBindingLists(s *suite) {
 	require.Equal(s, []string{"b1"}, ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.ListBindings(true, 10) }))
 	require.Equal(s, []string{"b2", "b3", "b5"}, ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsOfAccount("discord", "default", 10) }))
 	require.Equal(s, 3, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveBindings("discord:42") }))
+	count := func(limit int) int {
+		return get(s, func(tx *store.Tx) (int, error) { return tx.CountAllLiveBindings(limit) })
+	}
+	require.Equal(s, []int{4, 2}, []int{count(10), count(2)})
 
 	prefixed := func(prefix string, limit int) []string {
 		return ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsByPrefix(prefix, limit) })

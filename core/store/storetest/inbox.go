@@ -183,6 +183,12 @@ func testCursor(s *suite) {
 	require.Equal(s, "7", cursor("telegram", "second", ""))
 	require.Equal(s, "900", cursor("discord", "default", "C1"))
 	require.Empty(s, cursor("discord", "default", "C2"))
+	set("discord", "default", "C2", "901")
+	all := func(account string) map[string]string {
+		return get(s, func(tx *store.Tx) (map[string]string, error) { return tx.Cursors("discord", account) })
+	}
+	require.Equal(s, map[string]string{"C1": "900", "C2": "901"}, all("default"))
+	require.Empty(s, all("second"))
 	s.reopen()
 	require.Equal(s, "42", cursor("telegram", "default", ""))
 }

@@ -73,6 +73,11 @@ func testOutbox(s *suite) {
 	}
 	require.ElementsMatch(s, [][2]string{{"discord", "default"}, {"discord", "second"}}, accounts())
 
+	count := func(account string) int {
+		return get(s, func(tx *store.Tx) (int, error) { return tx.CountOpen("discord", account) })
+	}
+	require.Equal(s, []int{2, 1, 0}, []int{count("default"), count("second"), count("third")})
+
 	update := want
 	update.State, update.Attempts, update.NextAt, update.PartsSent, update.Resent = store.OutFailed, 3, 400, 1, true
 	update.Error, update.FirstTry, update.EndedAt, update.Text, update.Anchor = "refused", 300, 500, "plain", ""
@@ -84,6 +89,7 @@ func testOutbox(s *suite) {
 	ok = do(s, func(tx *store.Tx) (bool, error) { return tx.UpdateOutbox(update) })
 	require.False(s, ok, "what is at an end is not written over")
 	require.Equal(s, store.OutFailed, s.outboxNow(want.ID).State)
+	require.Equal(s, 1, count("default"))
 }
 
 func testOutboxOnce(s *suite) {
