@@ -27,6 +27,8 @@ const (
 	listMax     = 1000
 )
 
+//go:generate go run ./internal/reference
+
 // API serves the runtime to programs: docs/openapi.json describes it. The
 // handler does not ask who is calling; serve it on a socket that only its
 // owner can open, or behind something that asks.
