@@ -28,6 +28,10 @@ func (t *turn) loop(ctx context.Context) error {
 		}
 	} else if t.out.Yield != nil {
 		return t.yield(ctx)
+	} else if t.stoodAtBoundary() {
+		if err := t.boundary(ctx); err != nil {
+			return err
+		}
 	}
 	for n := 0; ; n++ {
 		if n >= limit {
@@ -116,6 +120,20 @@ func (t *turn) progress(tx *store.Tx, usage model.Usage) error {
 		}
 	}
 	return tx.StepDone(t.l.Turn.ID, t.seq, usage.In, usage.Out)
+}
+
+// stoodAtBoundary reports whether a turn that is continued had its tool results
+// but may not have taken what arrived while the tools ran.
+func (t *turn) stoodAtBoundary() bool {
+	if !t.l.Resumed {
+		return false
+	}
+	for _, i := range slices.Backward(t.items) {
+		if i.Kind != model.Note {
+			return i.Kind == model.ToolOutput
+		}
+	}
+	return false
 }
 
 // boundary takes what arrived meanwhile and may join the turn.
