@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/convtest/script"
 	"github.com/skein-bot/skein/core/world"
 )
@@ -53,8 +54,8 @@ func (p *play) awaitCrash() error {
 	return err
 }
 
-// config replaces the configuration. What the reload says is the output for
-// the lines after it.
+// config replaces the configuration. The plan of the reload, or why it was
+// refused, is the output for the lines after it.
 func (p *play) config(do script.Config) error {
 	cfg, err := p.loadConfig(do.File)
 	if err != nil {
@@ -67,8 +68,9 @@ func (p *play) config(do script.Config) error {
 	was := p.cfg
 	p.cfg = cfg
 	p.stage.watch.mask(do.Refused) // after a kill there would be nothing to refuse
-	plan, err := p.reload()
+	err = p.reload()
 	p.stage.watch.mask(false)
+	plan := config.Diff(was, cfg).String()
 	p.output, p.exit, p.ran = plan, 0, true
 	if err != nil {
 		p.output, p.exit = err.Error(), 1
@@ -92,19 +94,18 @@ func (p *play) config(do script.Config) error {
 
 // reload gives p.cfg to the runtime; one that is down, or is killed meanwhile,
 // reads it when it starts.
-func (p *play) reload() (plan string, err error) {
+func (p *play) reload() error {
 	if !p.stage.up() {
-		return "", nil
+		return nil
 	}
-	err = p.stage.drive("the reload", func(ctx context.Context) error {
-		changes, err := p.stage.app.Reload(ctx, p.cfg)
-		plan = changes.String()
+	err := p.stage.drive("the reload", func(ctx context.Context) error {
+		_, err := p.stage.app.Reload(ctx, p.cfg)
 		return err
 	})
 	if point, _ := p.stage.watch.hit(); point != "" {
-		return "", p.stage.settle()
+		return p.stage.settle()
 	}
-	return plan, err
+	return err
 }
 
 // ownersChanged puts the configuration in force in which the owners are those
@@ -115,8 +116,7 @@ func (p *play) ownersChanged() error {
 		return err
 	}
 	p.cfg = cfg
-	_, err = p.reload()
-	return err
+	return p.reload()
 }
 
 // command plays `$`, `>` and `exit`.

@@ -123,12 +123,16 @@ func (s *stage) step(limit time.Time) (moved bool, err error) {
 }
 
 // wait lets time pass, as little as possible and at most d, until done says so
-// in a quiet world. It reports whether done did.
+// in a quiet world. It reports whether done did. After a random kill d begins
+// anew: what the kill undid takes its time again.
 func (s *stage) wait(d time.Duration, done func() (bool, error)) (bool, error) {
-	limit := s.clock.Now().Add(d)
+	limit, lives := s.clock.Now().Add(d), s.lives
 	for {
 		if err := s.settle(); err != nil {
 			return false, err
+		}
+		if s.lives != lives {
+			limit, lives = s.clock.Now().Add(d), s.lives
 		}
 		ok, err := done()
 		if point, _ := s.watch.hit(); point != "" {
@@ -146,8 +150,14 @@ func (s *stage) wait(d time.Duration, done func() (bool, error)) (bool, error) {
 // advance lets d pass.
 func (s *stage) advance(d time.Duration) error {
 	limit := s.clock.Now().Add(d)
-	if _, err := s.wait(d, func() (bool, error) { return false, nil }); err != nil {
-		return err
+	for moved := true; moved; {
+		err := s.settle()
+		if err == nil {
+			moved, err = s.step(limit)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	s.clock.AdvanceTo(limit)
 	return s.settle()
