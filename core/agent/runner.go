@@ -173,6 +173,11 @@ func (r *Runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
 		early.Events, t.out = t.out.Events, *early
 		return t.end(ctx, nil)
 	}
+	if l.Interrupted {
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(kernel.ErrInterrupted)
+		return t.settle(ctx, kernel.ErrInterrupted)
+	}
 	stopTyping := r.typing(ctx, l.Turn.ReplyTo)
 	defer stopTyping()
 	ctx, cancel := t.deadline(ctx)

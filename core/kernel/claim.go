@@ -24,6 +24,9 @@ type Lease struct {
 	// Dead is set where the turn was claimed too often without progress: it
 	// must be ended and people told.
 	Dead bool
+	// Interrupted is set where a newer message was to end the turn, and a crash
+	// came first: it must be ended as by ErrInterrupted.
+	Interrupted bool
 
 	k          *Kernel
 	claim      *store.Pending
@@ -87,7 +90,16 @@ func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err erro
 	}
 	turn.Fence, turn.Attempts = l.Session.Fence, turn.Attempts+1
 	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.opts.MaxAttempts
-	return nil
+	l.Interrupted, err = k.interrupts(tx, l.Session)
+	return err
+}
+
+// interrupts reports whether a queued message ends the running turn.
+func (k *Kernel) interrupts(tx *store.Tx, s store.Session) (bool, error) {
+	rows, err := tx.QueuedInbox(s.ID, claimBatch)
+	return slices.ContainsFunc(rows, func(r store.Inbox) bool {
+		return r.Kind == store.InboxMessage && k.opts.Queue(s, r).Mode == QueueInterrupt
+	}), err
 }
 
 // newTurn starts a turn on queued rows, or leaves l without one.

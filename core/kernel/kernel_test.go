@@ -279,6 +279,37 @@ func TestB247_AClaimDiesWithItsProcess(t *testing.T) {
 	require.True(t, <-ran)
 }
 
+// A message that is to end the running turn does so after a crash, too.
+func TestAnInterruptOutlivesACrash(t *testing.T) {
+	for _, mode := range []kernel.QueueMode{kernel.QueueInterrupt, kernel.QueueSteer} {
+		t.Run(string(mode), func(t *testing.T) {
+			g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+			g.mode = mode
+			claimed := make(chan struct{}, 1)
+			g.r.hook = func(ctx context.Context, _ *kernel.Lease) error {
+				claimed <- struct{}{}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			g.start()
+			g.send("k", "a", nil)
+			<-claimed
+			g.send("k", "b", nil)
+			g.kill()
+
+			interrupted := make(chan bool, 2)
+			g.r.hook = func(_ context.Context, l *kernel.Lease) error {
+				interrupted <- l.Interrupted
+				return nil
+			}
+			g.open()
+			g.start()
+			defer g.close()
+			require.Equal(t, mode == kernel.QueueInterrupt, <-interrupted)
+		})
+	}
+}
+
 func TestATurnThatNeverGetsAnywhereIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
