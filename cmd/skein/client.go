@@ -58,9 +58,10 @@ func (e *env) connect(cfg *config.Config, writes bool) (*client, error) {
 
 func nothingToClose() error { return nil }
 
-// socketClient is an HTTP client whose every connection goes to a socket.
-func socketClient(cfg *config.Config) *http.Client {
-	path := filepath.Join(cfg.StateDir(), app.SocketName)
+// socketClient is an HTTP client whose every connection goes to the socket of a
+// state folder.
+func socketClient(stateDir string) *http.Client {
+	path := filepath.Join(stateDir, app.SocketName)
 	return &http.Client{Transport: &http.Transport{
 		DisableCompression: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -75,7 +76,7 @@ func dialGateway(cfg *config.Config) *client {
 	if !dialSocket(cfg.StateDir()) {
 		return nil
 	}
-	c := socketClient(cfg)
+	c := socketClient(cfg.StateDir())
 	return &client{http: c, live: true, close: func() error {
 		c.CloseIdleConnections()
 		return nil

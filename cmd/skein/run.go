@@ -69,6 +69,9 @@ func (e *env) serveUntilStopped(
 		return err
 	}
 	if err := g.app.Start(running); err != nil {
+		if running.Err() != nil { // told to stop before it was ready
+			err = nil
+		}
 		return errors.Join(err, g.stop(atOnce))
 	}
 	if readyFD >= 0 {

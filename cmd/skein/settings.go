@@ -15,6 +15,9 @@ func (e *env) configOptions() config.Options {
 
 // find returns the configuration file.
 func (e *env) find() (string, error) {
+	if e.isScript() && e.configFlag == "" {
+		return e.path(config.FileName), nil
+	}
 	name, err := config.Find(e.path(e.configFlag), e.configOptions())
 	if err != nil {
 		return "", err

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/clock"
+)
+
+// TestMain lets the test binary stand for the program: scripts run it as
+// `skein`, in a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"skein": main})
+}
+
+// leakChecked fails a run that leaves goroutines behind.
+type leakChecked struct{ *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.M.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+// TestScripts runs the command line as people do. Besides testscript's own
+// commands there are
+//
+//	exits N skein ARGS...   it ends with exactly that code
+//	ready FOLDER            a gateway serves the state folder
+//	await FILE PATTERN      the file holds that text
+//	newer STORE             the store was written by a newer version
+//	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "openai": scriptOpenAI,
+		},
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"SKEIN_CONFIG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "NO_COLOR"} {
+				e.Setenv(name, "")
+			}
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+	})
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N command args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// scriptLimit is how long a script waits for what has to come.
+const scriptLimit = 15 * time.Second
+
+// until waits until ok holds.
+func until(ts *testscript.TestScript, what string, ok func() bool) {
+	c := clock.Real{}
+	limit := c.Now().Add(scriptLimit)
+	for !ok() {
+		if c.Now().After(limit) {
+			ts.Fatalf("%s: not within %s", what, scriptLimit)
+		}
+		<-c.NewTimer(5 * time.Millisecond).C()
+	}
+}
+
+func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
+	c := socketClient(ts.MkAbs(args[0]))
+	defer c.CloseIdleConnections()
+	until(ts, "the gateway is ready", func() bool {
+		var status app.StatusView
+		asked := client{http: c}
+		return asked.get(context.Background(), "/status", nil, &status) == nil && status.ReadyAt != 0
+	})
+}
+
+func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
+	until(ts, args[1], func() bool {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.Contains(string(content), args[1])
+	})
+}
+
+func scriptNewer(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// scriptOpenAI serves one model that says the same whatever it is asked.
+func scriptOpenAI(ts *testscript.TestScript, _ bool, _ []string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, `{"object":"list","data":[{"id":"first-model","object":"model"},{"id":"second-model","object":"model"}]}`)
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a real answer to %s\"}}]}\n\n", r.Header.Get("Authorization"))
+		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	})
+	server := httptest.NewServer(mux)
+	ts.Defer(server.Close)
+	ts.Setenv("OPENAI_BASE_URL", server.URL+"/v1")
+	ts.Setenv("OPENAI_API_KEY", "sesame")
+}
+
+func TestEveryCommandIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	require.NoError(t, err)
+	for _, cmd := range newRoot(&env{}).Commands() {
+		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		require.True(t, strings.Contains(string(page), cmd.CommandPath()), "%s is not in docs/cli.md", cmd.CommandPath())
+		for _, sub := range cmd.Commands() {
+			require.NotEmpty(t, sub.Short, sub.CommandPath())
+			require.True(t, strings.Contains(string(page), cmd.Name()+" "+sub.Name()), "%s is not in docs/cli.md", sub.CommandPath())
+		}
+	}
+}
