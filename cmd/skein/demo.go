@@ -128,7 +128,8 @@ func (e *env) demoConfig(ctx context.Context, name string, o demoOptions) (*conf
 	if err != nil {
 		return nil, err
 	}
-	return cfg, cfg.ResolveSecrets(e.configOptions())
+	err = cfg.ResolveSecrets(e.configOptions())
+	return cfg, err
 }
 
 // modelsTimeout is how long a service may take to list its models.

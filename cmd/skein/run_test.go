@@ -48,6 +48,7 @@ func (p *process) logged() string {
 
 // startRun starts a gateway and returns when it has closed its descriptor.
 func startRun(t *testing.T) *process {
+	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"skein.json5": slowConfig, "model.json5": slowModel} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
@@ -67,8 +68,9 @@ func startRun(t *testing.T) *process {
 
 func TestRunIsReadyAndStops(t *testing.T) {
 	p := startRun(t)
-	found := regexp.MustCompile(`msg=ready elapsed_ms=(\d+) accounts=1`).FindStringSubmatch(p.logged())
-	require.NotNil(t, found, p.logged())
+	line := regexp.MustCompile(`msg=ready elapsed_ms=(\d+) accounts=1`)
+	require.Eventually(t, func() bool { return line.MatchString(p.logged()) }, scriptLimit, time.Millisecond)
+	found := line.FindStringSubmatch(p.logged())
 	elapsed, err := strconv.Atoi(found[1])
 	require.NoError(t, err)
 	require.Less(t, elapsed, 5000)

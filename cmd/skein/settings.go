@@ -46,7 +46,8 @@ func (e *env) loadFully(name string) (*config.Config, config.Warnings, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return cfg, warnings, cfg.ResolveSecrets(e.configOptions())
+	err = cfg.ResolveSecrets(e.configOptions())
+	return cfg, warnings, err
 }
 
 // newLog returns the log that the configuration asks for.

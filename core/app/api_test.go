@@ -61,6 +61,7 @@ const (
 
 // researched is a runtime that has researched cats and has come to rest.
 func researched(t *testing.T) *home {
+	t.Helper()
 	h := newHome(t, apiRules)
 	h.start()
 	h.say(console.Main, "", "research cats")
@@ -104,7 +105,7 @@ func TestAPIServesWhatItLists(t *testing.T) {
 		var answer json.RawMessage
 		status := call(t, api, e.Method, path, "", &answer)
 		require.NotContains(t, string(answer), `"not_found"`, e.Path)
-		if e.Method == "GET" {
+		if e.Method == http.MethodGet {
 			require.Equal(t, 200, status, "%s: %s", e.Path, answer)
 		}
 	}

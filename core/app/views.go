@@ -140,7 +140,8 @@ func (v Views) Session(tx *store.Tx, ref string) (SessionDetail, error) {
 	if d.Rows, err = tx.CountRows(row.ID); err != nil {
 		return d, err
 	}
-	return d, v.related(tx, row, &d)
+	err = v.related(tx, row, &d)
+	return d, err
 }
 
 // related fills in what belongs to a session.

@@ -39,7 +39,7 @@ func findSession(tx *store.Tx, ref string) (store.Session, error) {
 // them that no other has.
 func findTask(tx *store.Tx, ref string) (core.Run, error) {
 	ref = strings.ToUpper(ref)
-	if len(ref) == 0 {
+	if ref == "" {
 		return core.Run{}, unknown("task", ref)
 	}
 	tasks, err := tx.TasksByPrefix(ref, candidates+1)

@@ -27,6 +27,7 @@ type echoBot struct {
 }
 
 func newHub(t *testing.T) (*console.Hub, *echoBot) {
+	t.Helper()
 	hub, err := console.Open(console.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
 	b := &echoBot{hub: hub}

@@ -141,7 +141,7 @@ func TestScreenGo(t *testing.T) {
 	}
 	_, err = s.Go("t3")
 	require.EqualError(t, err, `there is no thread "t3" (threads: #1 cats, #2 dogs)`)
-	require.Equal(t, core.ErrorCode(err), "chat_no_thread")
+	require.Equal(t, "chat_no_thread", core.ErrorCode(err))
 }
 
 func TestScreenList(t *testing.T) {

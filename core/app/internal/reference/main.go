@@ -47,7 +47,7 @@ func run(root string) error {
 
 // generate returns the content of every generated file by its path under root.
 func generate(root string) (map[string][]byte, error) {
-	docs, err := readComments(filepath.Join(root, "core/app"), filepath.Join(root, "core"), filepath.Join(root, "core/intake"))
+	docs, err := readComments(filepath.Join(root, "core", "app"), filepath.Join(root, "core"), filepath.Join(root, "core", "intake"))
 	if err != nil {
 		return nil, err
 	}
