@@ -143,9 +143,7 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	case badArgs(c.call) != "":
 		return t.record(ctx, c, core.ToolResult{Text: "the arguments are no JSON object; you wrote: " + core.Clip(badArgs(c.call), 400), Error: true})
 	case c.interrupted && !repeatable(x):
-		return t.record(ctx, c, core.ToolResult{
-			Text: "interrupted: the process ended while this call was running, so its effect is unknown. Check before doing it again.", Error: true,
-		})
+		return t.interrupted(ctx, c)
 	}
 	if !c.interrupted {
 		err := t.step(ctx, func(tx *store.Tx) error {
@@ -230,6 +228,16 @@ func (t *turn) scope(seq int) core.ToolScope {
 // record journals a result.
 func (t *turn) record(ctx context.Context, c pendingCall, res core.ToolResult) callResult {
 	item := t.resultItem(c, res)
+	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, item) })
+	return callResult{item: item, err: err}
+}
+
+// interrupted journals that a crash came while the call was running.
+func (t *turn) interrupted(ctx context.Context, c pendingCall) callResult {
+	item := t.resultItem(c, core.ToolResult{
+		Text: "interrupted: the process ended while this call was running, so its effect is unknown. Check before doing it again.", Error: true,
+	})
+	item.Unknown = true
 	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, item) })
 	return callResult{item: item, err: err}
 }

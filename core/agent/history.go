@@ -158,7 +158,7 @@ func (t *turn) noteOwn(item model.Item) {
 		if item.Ends != nil {
 			t.out.Yield = item.Ends
 		}
-		if item.Failed {
+		if item.Failed && !item.Unknown {
 			t.failed++
 		}
 	}

@@ -43,6 +43,9 @@ type Item struct {
 	CallID string `json:"callId,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
+	// Unknown is set, with Failed, where a crash or a stop interrupted the call,
+	// so that nobody knows what it did.
+	Unknown bool `json:"unknown,omitempty"`
 	// Ends is set where the call ended its turn, with what its tool wants the
 	// end of the turn to know.
 	Ends json.RawMessage `json:"ends,omitempty"`

@@ -119,7 +119,7 @@ func (e *Engine) closeTurn(tx *store.Tx, t store.Turn, now core.Millis) error {
 			continue
 		}
 		item := model.Item{
-			Kind: model.ToolOutput, CallID: s.CallID, Tool: s.Tool, Failed: true, At: now, Text: "interrupted: a person stopped this turn; the effect is unknown",
+			Kind: model.ToolOutput, CallID: s.CallID, Tool: s.Tool, Failed: true, Unknown: true, At: now, Text: "interrupted: a person stopped this turn; the effect is unknown",
 		}
 		row := store.Row{Session: t.Session, Generation: t.Generation, Turn: t.ID, Seq: s.Seq, Kind: string(item.Kind), Body: item.Encode(), At: now}
 		if _, err := tx.AppendRow(row); err != nil {
