@@ -76,7 +76,8 @@ func (v *Virtual) AdvanceTo(t time.Time) {
 // run since, counts each as work again, and returns how many there were. Such
 // a sleeper would run soon by itself, but until then nothing counts it: so
 // whoever found the work at zero calls WakeCancelled before AdvanceTo, and if
-// it returns more than 0 the world was not quiet after all.
+// it returns more than 0, or the work is not zero any more, the world was not
+// quiet after all.
 func (v *Virtual) WakeCancelled() int {
 	v.mu.Lock()
 	var woken []*virtualTimer
@@ -88,7 +89,9 @@ func (v *Virtual) WakeCancelled() int {
 	for _, vt := range woken {
 		heap.Remove(&v.queue, vt.index)
 	}
-	v.work.Add(len(woken))
+	if len(woken) > 0 {
+		v.work.Add(len(woken))
+	}
 	v.mu.Unlock()
 	for _, vt := range woken {
 		vt.fire(vt)
@@ -175,13 +178,25 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 	case <-woken: // AdvanceTo or WakeCancelled has counted this goroutine again
 		return context.Cause(ctx)
 	case <-ctx.Done():
-		if v.remove(vt) {
-			v.work.Add(1)
-		} else {
+		if !v.wakeUp(vt) {
 			<-woken
 		}
 		return context.Cause(ctx)
 	}
+}
+
+// wakeUp lets a sleeper count again in the moment it leaves the queue, so that
+// whoever asks WakeCancelled misses it in neither place. It returns false if
+// somebody else has woken it.
+func (v *Virtual) wakeUp(vt *virtualTimer) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if vt.index < 0 {
+		return false
+	}
+	heap.Remove(&v.queue, vt.index)
+	v.work.Add(1)
+	return true
 }
 
 // WithTimeout returns a context that ends with context.DeadlineExceeded as its

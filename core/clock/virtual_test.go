@@ -155,6 +155,30 @@ func TestVirtualWakeCancelled(t *testing.T) {
 	require.Equal(t, start.Add(time.Minute), v.Now())
 }
 
+// A cancelled sleeper is found in the queue or counted, at every instant.
+func TestVirtualCancelledSleeperIsNeverMissed(t *testing.T) {
+	v, work := virtual()
+	for range 20_000 {
+		ctx, cancel := context.WithCancel(t.Context())
+		end := work.begin()
+		finished := make(chan struct{})
+		checked := make(chan struct{})
+		go func() {
+			defer close(finished)
+			_ = v.Sleep(ctx, time.Hour)
+			<-checked
+			end()
+		}()
+		work.zero()
+		go cancel()
+		<-ctx.Done()
+		v.WakeCancelled()
+		require.Equal(t, 1, work.count())
+		close(checked)
+		<-finished
+	}
+}
+
 func TestVirtualAfterFuncCountsWhileItRuns(t *testing.T) {
 	v, work := virtual()
 	running, goOn := make(chan struct{}), make(chan struct{})
