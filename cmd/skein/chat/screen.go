@@ -38,6 +38,7 @@ type Screen struct {
 // place is the conversation itself or one of its threads.
 type place struct {
 	thread  console.Thread // its ID is "" for the conversation
+	told    bool           // the thread itself is known, not only messages in it
 	unread  int
 	visited bool
 	typing  []string
@@ -76,7 +77,7 @@ func (s *Screen) Echoed(key string) { s.echoed[key] = true }
 func (s *Screen) Know(threads []console.Thread) {
 	for _, t := range threads {
 		if t.Conversation == s.conversation {
-			s.threads[t.ID] = &place{thread: t}
+			s.threads[t.ID] = &place{thread: t, told: true}
 		}
 	}
 }
@@ -93,11 +94,16 @@ func (s *Screen) History(f console.Feed) []Line {
 // before.
 func (s *Screen) Apply(f console.Feed) []Line {
 	var lines []Line
-	for _, t := range f.Threads {
-		lines = append(lines, s.thread(t)...)
-	}
-	for _, m := range f.Messages {
+	threads := f.Threads
+	for _, m := range f.Messages { // both are in the order of their changes
+		for len(threads) > 0 && threads[0].Changed <= m.Changed {
+			lines = append(lines, s.thread(threads[0])...)
+			threads = threads[1:]
+		}
 		lines = append(lines, s.message(m)...)
+	}
+	for _, t := range threads {
+		lines = append(lines, s.thread(t)...)
 	}
 	s.typing(f.Typing)
 	return lines
@@ -119,9 +125,9 @@ func (s *Screen) thread(t console.Thread) []Line {
 			s.here = s.main
 		}
 		return []Line{s.notice(known, "the thread is gone")}
-	case known == nil:
-		p := &place{thread: t}
-		s.threads[t.ID] = p
+	case known == nil || !known.told:
+		p := s.at(t.ID)
+		p.thread, p.told = t, true
 		return []Line{s.notice(p, "a new thread: /thread "+strings.TrimPrefix(t.Label(), "#")+" goes there")}
 	}
 	was := known.thread

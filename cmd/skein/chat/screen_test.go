@@ -98,6 +98,12 @@ func TestScreenThreads(t *testing.T) {
 	require.Equal(t, "the thread is open again", change(func(t *console.Thread) { t.Archived = false })[0].Text)
 	require.Empty(t, change(func(*console.Thread) {}))
 
+	// A message can be known before its thread.
+	require.Equal(t, "#2", s.Apply(console.Feed{Messages: []console.Message{said("m7", "t2", bot, "early", 7)}})[0].Place)
+	late := thread("t2", "late")
+	late.Changed = 8
+	require.Equal(t, "a new thread: /thread 2 goes there", s.Apply(console.Feed{Threads: []console.Thread{late}})[0].Text)
+
 	_, err := s.Go("1")
 	require.NoError(t, err)
 	require.Equal(t, "#1 lions", s.HereName())
