@@ -121,7 +121,7 @@ func checkAccounts[A any](d *decoder, c *Config, name string, channel *Channel[A
 func (d *decoder) checkAllowlists(c *Config, name string) {
 	channel, _ := c.Channels.Get(name)
 	for _, account := range channel.AccountNames() {
-		access := c.Access(Place{Channel: name, Account: account})
+		access := c.Access(name, account)
 		if access.DMPolicy == DMAllowlist && len(access.AllowFrom) == 0 {
 			d.warn(c, Path{"channels", name, "accounts", account, "dmPolicy"}, "with this policy and an empty allowFrom nobody can write directly", "add ids to allowFrom")
 		}
@@ -151,7 +151,7 @@ func (c *Config) directWriters() (people []string, bounded bool) {
 	for _, name := range c.Channels.Names() {
 		channel, _ := c.Channels.Get(name)
 		for _, account := range channel.AccountNames() {
-			access := c.Access(Place{Channel: name, Account: account})
+			access := c.Access(name, account)
 			if !channel.IsEnabled() || !channel.Account(account).Enabled || access.DMPolicy == DMDisabled {
 				continue
 			}

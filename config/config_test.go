@@ -62,8 +62,8 @@ func TestSampleValidates(t *testing.T) {
 	require.Equal(t, "/home/skein/.skein/skein.db", first(c.Store.URL.SQLitePath()))
 	require.Equal(t, "testdata/work", c.Agents.Entries["main"].Workspace, "paths are relative to the file")
 
-	access := c.Access(config.Place{Channel: "telegram", Account: "default", Conversation: "-100123", Thread: "7"})
-	require.Equal(t, "main", access.AgentID)
+	access := c.Access("telegram", "default")
+	require.Equal(t, "main", access.Groups["-100123"].Topics["7"].AgentID)
 	require.Equal(t, config.DMOpen, access.DMPolicy)
 	_, provider, model, ok := c.Model("local/m1")
 	require.True(t, ok)
@@ -207,7 +207,7 @@ func TestLayOver(t *testing.T) {
 	merged.At("agents", "defaults").Remove("maxSteps")
 	c, _, err := config.Decode(merged, config.Options{})
 	require.NoError(t, err)
-	access := c.Access(config.Place{Channel: "console", Account: "default"})
+	access := c.Access("console", "default")
 	require.True(t, access.RequireMention)
 	require.Equal(t, config.DMOpen, access.DMPolicy)
 }
@@ -234,7 +234,7 @@ func TestB349_FalseAndZeroSurvive(t *testing.T) {
 		require.Zero(t, a.Subagents.MaxTreeRuns)
 		require.Zero(t, a.Subagents.ArchiveAfter)
 		require.False(t, c.Channels.Console.Enabled)
-		require.False(t, c.Access(config.Place{Channel: "console", Account: "default"}).RequireMention)
+		require.False(t, c.Access("console", "default").RequireMention)
 		require.Zero(t, c.Gateway.ShutdownGraceSeconds)
 		require.Zero(t, c.Messages.HistoryLimit)
 		require.Zero(t, c.Queue("console", "default").Debounce)

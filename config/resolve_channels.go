@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // ThreadBindingRules is what applies to bindings of one account. Zero switches
 // a limit off.
@@ -141,129 +144,46 @@ func (c *Config) HistoryLimit(channel, account string) int {
 	return nearest(c.Messages.HistoryLimit, near.HistoryLimit, far.HistoryLimit)
 }
 
-// Place is a conversation as access rules see it. Only Channel and Account are
-// needed; ids are the platform's own, verbatim.
-type Place struct {
-	Channel, Account string
-	Conversation     string // group, room or Discord channel
-	Thread           string // topic or thread in it
-	Parent           string // of a Discord thread: its channel
-	Guild            string // Discord server
-}
-
-// AccessRules is who is heard in a place.
+// AccessRules is what an account says about access: its own keys, and those of
+// its channel where it leaves one out. A list is nil where neither sets it.
+// Which entries of Groups and Guilds hold at a place is for core/policy to
+// say.
 type AccessRules struct {
 	DMPolicy        DMPolicy
-	AllowFrom       []string // ids of people; nil for nobody named
+	AllowFrom       []string
 	GroupPolicy     GroupPolicy
-	GroupAllowFrom  []string // who is heard here; AllowFrom unless something nearer is set
-	Listed          bool     // the place, or "*", stands in groups or guilds
-	Enabled         bool     // false if the place is switched off
+	GroupAllowFrom  []string
+	Groups          map[string]Group // the account's entries beat the channel's of the same id
+	Guilds          map[string]Guild // Discord only
 	RequireMention  bool
 	MentionPatterns []string
 	AllowBots       BotPolicy
-	Roles           []string // Discord: roles whose members are heard here
-	AgentID         string   // the agent of this place; "" for none of its own
-	Tools           []ToolRules
-	ToolsBySender   []map[string]ToolRules // nearest first
 }
 
-// Access resolves who is heard in a place. What is said of a place beats what
-// is said of the places around it, an exact id beats "*", and the account beats
-// its channel. Built-in are pairing and, on the local channels console and
-// webchat, open direct chats.
-func (c *Config) Access(p Place) AccessRules {
-	near, far := c.layers(p.Channel, p.Account)
+// Access resolves what an account says about access. Built-in are pairing and,
+// on the local channels console and webchat, open direct chats.
+func (c *Config) Access(channel, account string) AccessRules {
+	near, far := c.layers(channel, account)
 	b := builtins().access
-	if p.Channel == "console" || p.Channel == "webchat" {
+	if channel == "console" || channel == "webchat" {
 		b.DMPolicy = DMOpen
 	}
 	rules := AccessRules{
 		DMPolicy:        nearestText(near.DMPolicy, far.DMPolicy, b.DMPolicy),
 		AllowFrom:       nearestList(near.AllowFrom, far.AllowFrom),
 		GroupPolicy:     nearestText(near.GroupPolicy, far.GroupPolicy, b.GroupPolicy),
-		GroupAllowFrom:  nearestList(near.GroupAllowFrom, far.GroupAllowFrom, near.AllowFrom, far.AllowFrom),
-		Enabled:         true,
+		GroupAllowFrom:  nearestList(near.GroupAllowFrom, far.GroupAllowFrom),
+		Groups:          maps.Clone(far.Groups),
 		RequireMention:  nearest(true, near.RequireMention, far.RequireMention, b.RequireMention),
 		MentionPatterns: nearestList(near.MentionPatterns, far.MentionPatterns),
 		AllowBots:       nearestText(near.AllowBots, far.AllowBots, b.AllowBots),
 	}
-	for _, place := range c.placeRules(p, near, far) {
-		rules.narrow(place)
+	if rules.Groups == nil {
+		rules.Groups = make(map[string]Group, len(near.Groups))
+	}
+	maps.Copy(rules.Groups, near.Groups)
+	if channel == "discord" && c.Channels.Discord != nil {
+		rules.Guilds = c.Channels.Discord.Accounts[account].Guilds
 	}
 	return rules
-}
-
-// narrow applies the rules of a place inside the ones seen so far.
-func (r *AccessRules) narrow(place GuildChannel) {
-	r.Listed = true
-	r.Enabled = place.Enabled.Or(r.Enabled)
-	r.RequireMention = place.RequireMention.Or(r.RequireMention)
-	r.GroupAllowFrom = nearestList(place.AllowFrom, r.GroupAllowFrom)
-	r.AllowBots = nearestText(place.AllowBots, r.AllowBots)
-	r.Roles = nearestList(place.Roles, r.Roles)
-	r.AgentID = nearestText(place.AgentID, r.AgentID)
-	if place.Tools.Allow != nil || place.Tools.Deny != nil {
-		r.Tools = append(r.Tools, place.Tools)
-	}
-	if place.ToolsBySender != nil {
-		r.ToolsBySender = append([]map[string]ToolRules{place.ToolsBySender}, r.ToolsBySender...)
-	}
-}
-
-// placeRules returns the rules of the places around and at p, the widest first.
-func (c *Config) placeRules(p Place, near, far ChannelKeys) []GuildChannel {
-	var found []GuildChannel
-	if p.Channel == "discord" && p.Guild != "" && c.Channels.Discord != nil {
-		found = append(found, guildRules(c.Channels.Discord.Accounts[p.Account].Guilds, p)...)
-	}
-	if p.Conversation == "" {
-		return found
-	}
-	group, ok := entry(p.Conversation, near.Groups, far.Groups)
-	if !ok {
-		return found
-	}
-	found = append(found, GuildChannel{PlaceRules: group.PlaceRules})
-	if topic, ok := entry(p.Thread, group.Topics); ok && p.Thread != "" {
-		found = append(found, GuildChannel{PlaceRules: topic})
-	}
-	return found
-}
-
-// guildRules returns the rules of a Discord server and of the channel in it.
-func guildRules(guilds map[string]Guild, p Place) []GuildChannel {
-	guild, ok := entry(p.Guild, guilds)
-	if !ok {
-		return nil
-	}
-	whole := GuildChannel{Roles: guild.Roles}
-	whole.RequireMention, whole.AllowFrom = guild.RequireMention, guild.Users
-	found := []GuildChannel{whole}
-	for _, id := range []string{p.Parent, p.Conversation} {
-		if channel, ok := guild.Channels[id]; ok && id != "" {
-			return append(found, channel)
-		}
-	}
-	switch channel, ok := guild.Channels["*"]; {
-	case ok:
-		found = append(found, channel)
-	case len(guild.Channels) > 0:
-		off := GuildChannel{}
-		off.Enabled = Some(false)
-		found = append(found, off)
-	}
-	return found
-}
-
-// entry looks an id up in maps, the nearest first, then "*" in the same order.
-func entry[T any](id string, in ...map[string]T) (found T, ok bool) {
-	for _, key := range []string{id, "*"} {
-		for _, m := range in {
-			if found, ok = m[key]; ok {
-				return found, true
-			}
-		}
-	}
-	return found, false
 }

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -109,10 +111,10 @@ func TestAccess(t *testing.T) {
   channels: {
     telegram: {
       dmPolicy: "allowlist", allowFrom: ["1"], groupPolicy: "open", requireMention: false,
-      groups: { "-1": { requireMention: true }, "*": { allowBots: "mentions" } },
+      groups: { "-1": { requireMention: true }, "-2": { requireMention: false }, "*": { allowBots: "mentions" } },
       accounts: {
         a: { token: "$A", allowBots: true, groups: {
-          "-2": { allowFrom: ["9"], agentId: "ops", tools: { deny: ["exec"] }, topics: {
+          "-2": { requireMention: true, allowFrom: ["9"], agentId: "ops", tools: { deny: ["exec"] }, topics: {
             "7": { agentId: "main", enabled: false }, "*": { requireMention: true, toolsBySender: { "9": { allow: ["read"] } } } } } } },
         b: { token: "$B", dmPolicy: "open" },
       },
@@ -124,51 +126,29 @@ func TestAccess(t *testing.T) {
     console: {}, webchat: {},
   },
 }`)
-	at := func(channel, account, conversation, thread string) config.AccessRules {
-		return c.Access(config.Place{Channel: channel, Account: account, Conversation: conversation, Thread: thread})
-	}
-	direct := at("telegram", "a", "", "")
-	require.Equal(t, config.DMAllowlist, direct.DMPolicy)
-	require.Equal(t, []string{"1"}, direct.AllowFrom)
-	require.Equal(t, config.BotsAlways, direct.AllowBots)
-	require.False(t, direct.Listed)
-	require.Equal(t, config.DMOpen, at("telegram", "b", "", "").DMPolicy)
+	a := c.Access("telegram", "a")
+	require.Equal(t, config.DMAllowlist, a.DMPolicy)
+	require.Equal(t, []string{"1"}, a.AllowFrom)
+	require.Nil(t, a.GroupAllowFrom, "unset: what allowFrom means in groups is for the policy to say")
+	require.Equal(t, config.GroupOpen, a.GroupPolicy)
+	require.Equal(t, config.BotsAlways, a.AllowBots)
+	require.False(t, a.RequireMention)
+	require.ElementsMatch(t, []string{"-1", "-2", "*"}, slices.Collect(maps.Keys(a.Groups)), "groups of the channel apply to its accounts")
+	require.True(t, a.Groups["-2"].RequireMention.Or(false), "the account's entry beats the channel's")
+	require.Equal(t, []string{"9"}, a.Groups["-2"].AllowFrom)
+	require.False(t, a.Groups["-2"].Topics["7"].Enabled.Or(true))
+	require.Empty(t, a.Guilds)
 
-	require.True(t, at("telegram", "b", "-1", "").RequireMention, "groups of the channel apply to its accounts")
-	require.False(t, at("telegram", "b", "-3", "").RequireMention)
-	require.Equal(t, config.BotsMentions, at("telegram", "b", "-3", "").AllowBots, `"*" stands for all others`)
-	require.Equal(t, config.BotsNever, at("telegram", "b", "-1", "").AllowBots, "an exact id replaces it")
+	b := c.Access("telegram", "b")
+	require.Equal(t, config.DMOpen, b.DMPolicy)
+	require.Equal(t, config.BotsNever, b.AllowBots)
+	require.False(t, b.Groups["-2"].RequireMention.Or(true))
+	require.Equal(t, []string{"5"}, c.Access("discord", "default").Guilds["g"].Users)
 
-	group := at("telegram", "a", "-2", "")
-	require.True(t, group.Listed && group.Enabled)
-	require.Equal(t, []string{"9"}, group.GroupAllowFrom)
-	require.Equal(t, "ops", group.AgentID)
-	require.Equal(t, []config.ToolRules{{Deny: []string{"exec"}}}, group.Tools)
-	seven := at("telegram", "a", "-2", "7")
-	require.Equal(t, "main", seven.AgentID)
-	require.False(t, seven.Enabled)
-	require.False(t, seven.RequireMention)
-	eight := at("telegram", "a", "-2", "8")
-	require.True(t, eight.RequireMention && eight.Enabled)
-	require.Equal(t, "ops", eight.AgentID, "a topic inherits from its group")
-	require.Len(t, eight.ToolsBySender, 1)
-
-	guild := func(guild, parent, conversation string) config.AccessRules {
-		return c.Access(config.Place{Channel: "discord", Account: "default", Guild: guild, Parent: parent, Conversation: conversation})
-	}
-	require.False(t, guild("g", "", "c").RequireMention)
-	require.Equal(t, []string{"5"}, guild("g", "", "c").GroupAllowFrom)
-	require.Equal(t, []string{"r"}, guild("g", "", "c").Roles)
-	require.False(t, guild("g", "c", "thread").RequireMention, "a thread inherits from its channel")
-	require.False(t, guild("g", "", "d").Enabled)
-	require.False(t, guild("g", "", "other").Enabled, "once a channel is named, only named ones are heard")
-	require.True(t, guild("open", "", "x").Enabled)
-	require.False(t, guild("strange", "", "x").Listed)
-
-	require.Equal(t, config.DMOpen, at("console", "default", "", "").DMPolicy, "the local channels are open to their user")
-	require.Equal(t, config.DMOpen, at("webchat", "default", "", "").DMPolicy)
-	require.Equal(t, config.DMPairing, at("matrix", "default", "", "").DMPolicy)
-	require.True(t, at("matrix", "default", "!r", "").RequireMention)
+	require.Equal(t, config.DMOpen, c.Access("console", "default").DMPolicy, "the local channels are open to their user")
+	require.Equal(t, config.DMOpen, c.Access("webchat", "default").DMPolicy)
+	require.Equal(t, config.DMPairing, c.Access("matrix", "default").DMPolicy)
+	require.True(t, c.Access("matrix", "default").RequireMention)
 }
 
 func TestChannelAccounts(t *testing.T) {

@@ -63,7 +63,7 @@ type Access struct {
 	AllowFrom []string `json:"allowFrom,omitzero" reload:"live"`
 	// In which groups the bot listens.
 	GroupPolicy GroupPolicy `json:"groupPolicy,omitzero" default:"allowlist" reload:"live"`
-	// Ids of people who are heard in groups; unset: allowFrom.
+	// Ids of people who are heard in groups; unset: allowFrom, or everybody where groupPolicy is open.
 	GroupAllowFrom []string `json:"groupAllowFrom,omitzero" reload:"live"`
 	// Groups by id; "*" for all others.
 	Groups map[string]Group `json:"groups,omitzero" reload:"live"`

@@ -72,10 +72,8 @@ func (a *App) toolPolicy(s agent.Scope) policy.ToolPolicy {
 		p.Profile, p.AlsoAllow = policy.Profile(set.Tools.Profile), set.Tools.AlsoAllow
 	}
 	if s.Turn.ReplyTo.Channel != "" {
-		access := cfg.Access(placeOf(s.Turn.ReplyTo, ""))
-		for _, r := range access.Tools {
-			p.Place = append(p.Place, rules(r))
-		}
+		at := s.Turn.ReplyTo
+		p.Place, _ = a.live().access(at.Channel, at.Account).ToolsAt(at, "")
 	}
 	if s.Session.Depth > 0 {
 		sub := cfg.Tools.Subagents.Tools
@@ -87,14 +85,6 @@ func (a *App) toolPolicy(s agent.Scope) policy.ToolPolicy {
 		}
 	}
 	return p
-}
-
-func rules(r config.ToolRules) policy.Rules { return policy.Rules{Allow: r.Allow, Deny: r.Deny} }
-
-func placeOf(at core.Address, guild string) config.Place {
-	return config.Place{
-		Channel: at.Channel, Account: at.Account, Conversation: at.Conversation, Thread: at.Thread, Parent: at.Parent, Guild: guild,
-	}
 }
 
 // subagentConfig answers the sub-agent engine.
@@ -140,28 +130,12 @@ type intakeConfig struct{ a *App }
 
 var _ intake.Config = intakeConfig{}
 
-func (c intakeConfig) Access(at core.Address, guild string) policy.Settings {
-	return accessSettings(c.a.live().cfg, at, guild)
-}
-
-// accessSettings is what a configuration says about who is heard at a place.
-func accessSettings(cfg *config.Config, at core.Address, guild string) policy.Settings {
-	r := cfg.Access(placeOf(at, guild))
-	s := policy.Settings{
-		DMPolicy: policy.DMPolicy(r.DMPolicy), AllowFrom: r.AllowFrom, GroupPolicy: policy.GroupPolicy(r.GroupPolicy),
-		GroupAllowFrom: r.GroupAllowFrom, RequireMention: &r.RequireMention, AllowBots: policy.BotPolicy(r.AllowBots),
-	}
-	if r.Listed {
-		enabled := r.Enabled
-		s.Groups = map[string]policy.Group{at.Conversation: {Place: policy.Place{
-			Enabled: &enabled, RequireMention: &r.RequireMention, AllowFrom: r.GroupAllowFrom, Roles: r.Roles, AllowBots: policy.BotPolicy(r.AllowBots),
-		}}}
-	}
-	return s
+func (c intakeConfig) Access(channel, account string) policy.Settings {
+	return c.a.live().access(channel, account)
 }
 
 func (c intakeConfig) PlaceAgent(at core.Address, guild string) string {
-	return c.a.live().cfg.Access(placeOf(at, guild)).AgentID
+	return c.a.live().access(at.Channel, at.Account).AgentAt(at, guild)
 }
 
 func (c intakeConfig) Router() *intake.Router { return c.a.live().router }

@@ -17,6 +17,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/model/openai"
 	"github.com/skein-bot/skein/core/model/scripted"
+	"github.com/skein-bot/skein/core/policy"
 )
 
 // snapshot is one configuration made ready: whatever a message needs of it is
@@ -26,6 +27,7 @@ type snapshot struct {
 	router    *intake.Router
 	agents    map[string]agent.Definition
 	providers map[string]provider
+	settings  map[accountID]policy.Settings
 }
 
 // provider is a model provider and the settings it was made from.
@@ -38,7 +40,7 @@ type provider struct {
 // are taken from prev.
 func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 	l := &snapshot{cfg: cfg, agents: make(map[string]agent.Definition), providers: make(map[string]provider)}
-	l.router = router(cfg)
+	l.router, l.settings = router(cfg), allAccess(cfg)
 	for _, id := range cfg.AgentIDs() {
 		def, err := a.definition(cfg, id)
 		if err != nil {

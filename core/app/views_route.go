@@ -63,26 +63,26 @@ func Explain(cfg *config.Config, q RouteQuery) RouteView {
 	} else {
 		view.By = "default"
 	}
-	if own := cfg.Access(placeOf(at, q.Guild)).AgentID; own != "" {
+	settings := accessSettings(cfg, q.Channel, q.Account)
+	if own := settings.AgentAt(at, q.Guild); own != "" {
 		view.Agent, view.By, view.Tier, view.Rule, view.Steps = own, "place", "agentId of the place", nil, []intake.Step{}
 	}
 	view.Session = sessionKey(cfg, view.Agent, q.Kind, at, author.ID).String()
-	view.access(cfg, q, at, author)
+	view.access(settings, q, at, author)
 	return view
 }
 
 // access fills in what access control would do. An unknown sender of a group
 // stands for somebody whom no list names.
-func (v *RouteView) access(cfg *config.Config, q RouteQuery, at core.Address, author core.Author) {
+func (v *RouteView) access(settings policy.Settings, q RouteQuery, at core.Address, author core.Author) {
 	if author.ID == "" {
 		author.ID = "unknown"
 	}
-	settings := accessSettings(cfg, at, q.Guild)
 	d := policy.Decide(policy.Request{
-		Author: author, Roles: q.Roles, Kind: q.Kind, Event: core.EventMessage, Address: at, Mentioned: true, Settings: settings,
+		Author: author, Roles: q.Roles, Kind: q.Kind, Event: core.EventMessage, Address: at, Guild: q.Guild, Mentioned: true, Settings: settings,
 	})
 	v.Access, v.AccessReason, v.AccessRule = d.Outcome.String(), d.Reason.String(), d.Rule
-	v.RequireMention = q.Kind == core.Group && settings.RequireMention != nil && *settings.RequireMention
+	v.RequireMention = q.Kind == core.Group && settings.MentionAt(at, q.Guild)
 }
 
 func sessionKey(cfg *config.Config, agent string, kind core.ConversationKind, at core.Address, peer string) core.SessionKey {

@@ -37,7 +37,8 @@ const (
 
 // Config answers from the live configuration.
 type Config interface {
-	Access(at core.Address, guild string) policy.Settings
+	// Access is what an account says about access.
+	Access(channel, account string) policy.Settings
 	// PlaceAgent is the agent configured for a group or topic itself, "" if
 	// none.
 	PlaceAgent(at core.Address, guild string) string
@@ -216,8 +217,8 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 	}
 	cmd, isCommand := command.Parse(m.Text)
 	decision := policy.Decide(policy.Request{
-		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: core.EventMessage, Address: m.Address, Mentioned: m.Mentioned, Bound: free,
-		Command: commandForm(cmd, isCommand, m), Settings: s.Config.Access(m.Address, m.Guild),
+		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: core.EventMessage, Address: m.Address, Guild: m.Guild, Mentioned: m.Mentioned,
+		Bound: free, Command: commandForm(cmd, isCommand, m), Settings: s.Config.Access(m.Address.Channel, m.Address.Account),
 	})
 	if !decision.Allowed() {
 		s.Log.Info("a message was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)

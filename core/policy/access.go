@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"log/slog"
 
 	"github.com/skein-bot/skein/core"
@@ -15,6 +14,8 @@ type Request struct {
 	Kind    core.ConversationKind
 	Event   core.EventKind
 	Address core.Address
+	// Guild is the server that holds the address, "" where there is none.
+	Guild string
 	// Mentioned is set where the bot is addressed: by a mention, by a reply to
 	// it, or by one of the configured mention patterns.
 	Mentioned bool
@@ -172,7 +173,7 @@ func Decide(r Request) Decision {
 		place := r.Settings.direct()
 		return r.gate(place, r.admitBot(place, r.admitDirect()))
 	case core.Group:
-		place := r.Settings.at(a)
+		place := r.Settings.at(a, r.Guild)
 		return r.gate(place, r.admitBot(place, r.admitGroup(place)))
 	}
 	return Decision{Deny, ReasonUnknownKind, ""}
@@ -271,12 +272,4 @@ func (r Request) gate(place effective, d Decision) Decision {
 		return d
 	}
 	return Decision{Ignore, ReasonNotAddressed, place.mentionBy}
-}
-
-// key names an entry of a map in a configuration key.
-func key(parent, field, id string) string {
-	if parent != "" {
-		field = parent + "." + field
-	}
-	return fmt.Sprintf("%s[%q]", field, id)
 }

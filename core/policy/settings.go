@@ -52,6 +52,8 @@ type Settings struct {
 	GroupAllowFrom []string
 	// Groups are the listed groups by conversation id, "*" for all others.
 	Groups map[string]Group
+	// Guilds are the listed servers by id, "*" for all others.
+	Guilds map[string]Guild
 	// RequireMention says whether the bot must be addressed in groups; nil
 	// means yes.
 	RequireMention *bool
@@ -67,6 +69,12 @@ type Place struct {
 	// either is set they replace both of the wider place.
 	AllowFrom, Roles []string
 	AllowBots        BotPolicy
+	// Agent is the agent of this place, "" for none of its own.
+	Agent string
+	// Tools narrows the tools here, ToolsBySender by sender besides (see
+	// SenderRules).
+	Tools         Rules
+	ToolsBySender map[string]Rules
 }
 
 // Group is a listed conversation. Where threads are conversations of their
@@ -75,6 +83,14 @@ type Group struct {
 	Place
 	// Topics are the topics or threads in it by id, "*" for all others.
 	Topics map[string]Place
+}
+
+// Guild is a server that holds channels (Discord).
+type Guild struct {
+	Place
+	// Channels are its channels and their threads by id, "*" for all others.
+	// Once one is named, only named ones are heard.
+	Channels map[string]Place
 }
 
 // effective is what holds in one place, with the keys that say so.
@@ -95,10 +111,8 @@ func (s Settings) direct() effective {
 	return effective{bots: s.AllowBots, botsBy: "allowBots"}
 }
 
-// at returns what holds at an address in a group: an entry of the thread beats
-// one of its conversation, which beats one of the parent channel, key by key;
-// the entry "*" serves only where none of them is listed.
-func (s Settings) at(a core.Address) effective {
+// at returns what holds at an address in a group, or in a channel of a guild.
+func (s Settings) at(a core.Address, guild string) effective {
 	e := effective{mention: true, mentionBy: "requireMention", bots: s.AllowBots, botsBy: "allowBots"}
 	if s.RequireMention != nil {
 		e.mention = *s.RequireMention
@@ -109,62 +123,22 @@ func (s Settings) at(a core.Address) effective {
 	case s.GroupPolicy != GroupOpen:
 		e.people, e.peopleBy = s.AllowFrom, "allowFrom"
 	}
-	thread := a.Thread
-	if a.Parent != "" {
-		e.enter(s.Groups, a.Parent, firstNonEmpty(thread, a.Conversation))
-	}
-	e.enter(s.Groups, a.Conversation, thread)
-	if e.listedBy == "" {
-		e.enter(s.Groups, "*", firstNonEmpty(thread, childOf(a)))
-	}
+	s.around(a, guild, func(p Place, by place) { e.narrow(p, by) })
 	return e
 }
 
-// childOf returns the id under which a conversation of its own is a thread of
-// its parent.
-func childOf(a core.Address) string {
-	if a.Parent == "" {
-		return ""
-	}
-	return a.Conversation
-}
-
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// enter applies the group with that id and, inside it, the thread's entry.
-func (e *effective) enter(groups map[string]Group, id, thread string) {
-	g, ok := groups[id]
-	if !ok {
-		return
-	}
-	by := key("", "groups", id)
-	e.narrow(g.Place, by)
-	if thread == "" || len(g.Topics) == 0 {
-		return
-	}
-	if t, ok := g.Topics[thread]; ok {
-		e.narrow(t, key(by, "topics", thread))
-	} else if t, ok := g.Topics["*"]; ok {
-		e.narrow(t, key(by, "topics", "*"))
-	}
-}
-
 // narrow applies the entry of a place inside those applied so far.
-func (e *effective) narrow(p Place, by string) {
+func (e *effective) narrow(p Place, at place) {
+	by := at.String()
 	e.listedBy = by
 	if p.Enabled != nil {
-		e.off, e.offBy = !*p.Enabled, by+".enabled"
+		e.off, e.offBy = !*p.Enabled, at.enabledBy()
 	}
 	if p.RequireMention != nil {
 		e.mention, e.mentionBy = *p.RequireMention, by+".requireMention"
 	}
 	if p.AllowFrom != nil || p.Roles != nil {
-		e.people, e.roles, e.peopleBy = p.AllowFrom, p.Roles, by+".allowFrom"
+		e.people, e.roles, e.peopleBy = p.AllowFrom, p.Roles, at.peopleBy()
 		if p.AllowFrom == nil {
 			e.peopleBy = by + ".roles"
 		}

@@ -169,6 +169,9 @@ func (p ToolPolicy) remove(t Tool) (stage Stage, rule string, removed bool) {
 	return 0, "", false
 }
 
+// narrows reports whether the rules say anything.
+func (r Rules) narrows() bool { return r.Allow != nil || len(r.Deny) > 0 }
+
 // removes reports whether the rules take a tool away, and by which entry.
 func (r Rules) removes(t Tool) (rule string, removed bool) {
 	if entry, ok := find(r.Deny, t); ok {
@@ -217,8 +220,7 @@ func LostByLeaves() []string {
 // author's rules leave, within the requester's own ceiling, sorted. It is nil
 // where neither narrows anything.
 func SenderCeiling(tools []Tool, inherited []string, sender []Rules) []string {
-	narrows := slices.ContainsFunc(sender, func(r Rules) bool { return r.Allow != nil || len(r.Deny) > 0 })
-	if inherited == nil && !narrows {
+	if inherited == nil && !slices.ContainsFunc(sender, Rules.narrows) {
 		return nil
 	}
 	left := []string{}
