@@ -53,6 +53,19 @@ func (v *Virtual) Next() (due time.Time, ok bool) {
 	return v.queue[0].due, true
 }
 
+// Sleepers returns how many callers of Sleep are asleep.
+func (v *Virtual) Sleepers() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := 0
+	for _, vt := range v.queue {
+		if vt.ctx != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // AdvanceTo moves the clock to t, never backwards, and fires every timer due
 // by then, in order of their times. It does not wait for what they start; the
 // caller steps from Next to Next and waits for quiet between.

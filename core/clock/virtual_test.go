@@ -148,8 +148,10 @@ func TestVirtualWakeCancelled(t *testing.T) {
 	}()
 	work.zero()
 	require.Zero(t, v.WakeCancelled())
+	require.Equal(t, 1, v.Sleepers())
 	cancel()
 	step(t, v, work)
+	require.Zero(t, v.Sleepers())
 	<-finished
 	require.ErrorIs(t, result, context.Canceled)
 	require.Equal(t, start.Add(time.Minute), v.Now())
