@@ -1,0 +1,411 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/channels"
+	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/console/consoletest"
+	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/config/json5"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/model/scripted"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// scene is the whole runtime on a console test server, with a scripted model,
+// in virtual time. It can be stopped, killed and started again.
+type scene struct {
+	*testing.T
+	dir    string
+	server *consoletest.Server
+	clock  *clock.Virtual
+	work   *world.Work
+	state  *scripted.State
+	// options changes what the next life is made with.
+	options func(o *app.Options)
+
+	// outage makes every send fail while it is set.
+	outage atomic.Bool
+
+	lives    uint64
+	world    *world.World
+	app      *app.App // nil while it is down
+	requests *requests
+}
+
+// sceneConfig is what every scene's settings are laid over.
+const sceneConfig = `{
+  models: { providers: { demo: { type: "scripted", file: "model.json5" } } },
+  agents: { defaults: { model: "demo/m" }, entries: { main: { instructions: "You help." } } },
+  channels: { console: { dmPolicy: "open", groupPolicy: "open", requireMention: false } },
+  commands: { ownerAllowFrom: ["console:alice"] },
+  store: { url: "sqlite:skein.db" },
+  session: { threadBindings: { defaultSpawnContext: "isolated" } },
+}`
+
+// newScene starts a runtime with these settings and rules of the model.
+func newScene(t *testing.T, settings, rules string) *scene {
+	t.Helper()
+	s := prepareScene(t, settings, rules)
+	s.start()
+	return s
+}
+
+// prepareScene makes a scene whose runtime is not started yet.
+func prepareScene(t *testing.T, settings, rules string) *scene {
+	t.Helper()
+	s := &scene{T: t, dir: t.TempDir(), work: new(world.Work), state: scripted.NewState(), requests: new(requests)}
+	s.clock = clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), s.work)
+	var err error
+	s.server, err = consoletest.New(channeltest.Options{Clock: s.clock, Work: s.work})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		s.kill()
+		require.NoError(t, s.server.Close())
+	})
+	s.write("model.json5", `{rules: [`+rules+`]}`)
+	s.configure(settings)
+	return s
+}
+
+func (s *scene) write(name, text string) {
+	s.Helper()
+	require.NoError(s, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
+}
+
+// configure writes the settings for the next start or reload.
+func (s *scene) configure(settings string) {
+	s.Helper()
+	if settings == "" {
+		settings = "{}"
+	}
+	s.write("settings.json5", settings)
+}
+
+// config reads the settings.
+func (s *scene) config() *config.Config {
+	s.Helper()
+	base, err := config.ParseTree(filepath.Join(s.dir, "base.json5"), []byte(sceneConfig), config.Options{})
+	require.NoError(s, err)
+	over, err := config.ReadTree(filepath.Join(s.dir, "settings.json5"), config.Options{})
+	require.NoError(s, err)
+	reach, err := json5.Parse("", fmt.Appendf(nil,
+		`{ channels: { console: { accounts: { default: { apiRoot: %q } } } }, gateway: { stateDir: %q } }`, s.server.URL(), s.dir))
+	require.NoError(s, err)
+	cfg, _, err := config.Decode(json5.Merge(json5.Merge(base.Tree, over.Tree), reach), config.Options{})
+	require.NoError(s, err)
+	require.NoError(s, cfg.ResolveSecrets(config.Options{}))
+	return cfg
+}
+
+// start makes a runtime in a fresh world, and waits until it is quiet.
+func (s *scene) start() {
+	s.Helper()
+	s.lives++
+	s.world = world.New(s.clock, s.work, s.lives)
+	o := app.Options{
+		Config: s.config(), Channels: channels.New(s.channel()), World: s.world, Log: testLog(),
+		Scripted: func(string) scripted.Options { return scripted.Options{State: s.state, OnRequest: s.requests.add} },
+	}
+	if s.options != nil {
+		s.options(&o)
+	}
+	var err error
+	s.app, err = app.New(o)
+	require.NoError(s, err)
+	s.server.Up()
+	require.NoError(s, s.app.Start(s.Context()))
+	s.quiet()
+}
+
+// channel is the console with the outage of the scene.
+func (s *scene) channel() channels.Entry {
+	entry := console.Entry(nil)
+	open := entry.New
+	entry.New = func(o channels.Options) (core.Adapter, error) {
+		adapter, err := open(o)
+		if err != nil {
+			return nil, err
+		}
+		return unsteady{adapter.(*console.Adapter), &s.outage}, nil
+	}
+	return entry
+}
+
+// unsteady is a console whose platform is out of order at times.
+type unsteady struct {
+	*console.Adapter
+	outage *atomic.Bool
+}
+
+func (u unsteady) Send(ctx context.Context, out core.Outgoing) (core.Receipt, error) {
+	if u.outage.Load() {
+		return core.Receipt{}, &core.SendError{Class: core.SendRetryable}
+	}
+	return u.Adapter.Send(ctx, out)
+}
+
+func testLog() *slog.Logger {
+	if testing.Verbose() {
+		return slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// kill ends the runtime as a crash does.
+func (s *scene) kill() {
+	if s.app != nil {
+		s.app.Kill()
+		s.app = nil
+		s.server.Down()
+	}
+}
+
+// stop ends the runtime gracefully; time passes only as its grace needs it.
+func (s *scene) stop() {
+	s.Helper()
+	over, ended := context.WithCancel(s.Context())
+	var err error
+	go func() {
+		defer ended()
+		err = s.app.Stop(s.Context())
+	}()
+	for s.work.Zero(over) == nil { // quiet, and yet it waits: for time
+		if due, ok := s.clock.Next(); ok {
+			s.clock.AdvanceTo(due)
+		}
+		runtime.Gosched()
+	}
+	<-over.Done()
+	require.NoError(s, err)
+	s.app = nil
+	s.server.Down()
+}
+
+// restart stops the runtime and starts it again.
+func (s *scene) restart() {
+	s.Helper()
+	s.stop()
+	s.start()
+}
+
+// crash kills the runtime and, after downtime, starts it again.
+func (s *scene) crash(downtime time.Duration) {
+	s.Helper()
+	s.kill()
+	s.clock.AdvanceTo(s.clock.Now().Add(downtime))
+	s.start()
+}
+
+// reload puts other settings in force.
+func (s *scene) reload(settings string) {
+	s.Helper()
+	s.configure(settings)
+	_, err := s.app.Reload(s.Context(), s.config())
+	require.NoError(s, err)
+	s.quiet()
+}
+
+// quiet waits until nothing is in progress.
+func (s *scene) quiet() {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		require.NoError(s, s.work.Zero(ctx), s.work.Holders())
+		_, version := s.work.State()
+		for range 8 { // lets whoever was about to count something do so
+			runtime.Gosched()
+		}
+		woken := s.clock.WakeCancelled()
+		if n, again := s.work.State(); n == 0 && again == version && woken == 0 {
+			return
+		}
+	}
+}
+
+// pass lets time pass, from timer to timer.
+func (s *scene) pass(d time.Duration) {
+	s.Helper()
+	end := s.clock.Now().Add(d)
+	for s.quiet(); ; s.quiet() {
+		due, ok := s.clock.Next()
+		if !ok || due.After(end) {
+			break
+		}
+		s.clock.AdvanceTo(due)
+	}
+	s.clock.AdvanceTo(end)
+	s.quiet()
+}
+
+// at reads a place: "team", "team/t1", "dm:bob".
+func at(place string) channeltest.Place {
+	conversation, thread, _ := strings.Cut(place, "/")
+	return channeltest.Place{Conversation: conversation, Thread: thread}
+}
+
+// say writes a message of alice, who owns the bot, and waits until the runtime
+// has done with it what it can do without time.
+func (s *scene) say(place, text string) {
+	s.Helper()
+	s.says("alice", place, text)
+}
+
+func (s *scene) says(who, place, text string) channeltest.Ref {
+	s.Helper()
+	ref, err := s.server.Post(s.Context(), channeltest.Post{By: channeltest.User{Name: who}, At: at(place), Text: text})
+	require.NoError(s, err)
+	if s.app != nil {
+		s.quiet()
+	}
+	return ref
+}
+
+// topic opens a thread as alice and returns the place.
+func (s *scene) topic(conversation, title string) string {
+	s.Helper()
+	thread, err := s.server.OpenTopic(s.Context(), channeltest.User{Name: "alice"}, at(conversation), title)
+	require.NoError(s, err)
+	s.quiet()
+	return conversation + "/" + thread
+}
+
+// told returns what the bot has said in a place.
+func (s *scene) told(place string) (out []string) {
+	for _, m := range s.server.Messages(at(place)) {
+		if m.By != "alice" && m.By != "bob" && m.By != "mallory" {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// thread returns the place of the one thread of a conversation.
+func (s *scene) thread(conversation string) string {
+	s.Helper()
+	threads := s.server.Threads(at(conversation))
+	require.Len(s, threads, 1)
+	return conversation + "/" + threads[0].ID
+}
+
+// read looks into the store.
+func (s *scene) read(f func(tx *store.Tx) error) {
+	s.Helper()
+	require.NoError(s, s.app.DB().Read(s.Context(), f))
+}
+
+// runs returns every run, the oldest first.
+func (s *scene) runs() (out []core.Run) {
+	s.Helper()
+	s.read(func(tx *store.Tx) error {
+		recent, err := tx.RecentRuns(100)
+		for _, r := range recent {
+			out = append([]core.Run{r}, out...)
+		}
+		return err
+	})
+	return out
+}
+
+// run returns the run with a label.
+func (s *scene) run(label string) core.Run {
+	s.Helper()
+	for _, r := range s.runs() {
+		if r.Label == label {
+			return r
+		}
+	}
+	require.Failf(s, "no such run", "%s", label)
+	return core.Run{}
+}
+
+// load counts what is in the store.
+func (s *scene) load() (l store.Load) {
+	s.Helper()
+	s.read(func(tx *store.Tx) (err error) {
+		l, err = tx.Load(s.world.Now())
+		return err
+	})
+	return l
+}
+
+// session returns the session with a key.
+func (s *scene) session(key string) (out store.Session) {
+	s.Helper()
+	s.read(func(tx *store.Tx) (err error) {
+		out, err = tx.SessionByKey(key)
+		return err
+	})
+	return out
+}
+
+// requests are what models were asked, in order.
+type requests struct {
+	mu  sync.Mutex
+	all []model.Request
+}
+
+func (r *requests) add(req model.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, req)
+}
+
+// list returns the requests of chats, or of the runs with a label.
+func (r *requests) list(label string) (out []model.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.all {
+		if x.Task == label {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// last returns the newest request of list.
+func (s *scene) last(label string) model.Request {
+	s.Helper()
+	all := s.requests.list(label)
+	require.NotEmpty(s, all, "no request of %q", label)
+	return all[len(all)-1]
+}
+
+// texts returns the texts of a request's items of a kind.
+func texts(req model.Request, kind model.ItemKind) (out []string) {
+	for _, i := range req.Items {
+		if i.Kind == kind {
+			out = append(out, i.Text)
+		}
+	}
+	return out
+}
+
+// events returns the completions that a request shows.
+func events(req model.Request) (out []model.Completion) {
+	for _, i := range req.Items {
+		if i.Kind == model.Event {
+			out = append(out, *i.Completion)
+		}
+	}
+	return out
+}
