@@ -62,8 +62,31 @@ func checkFormat(format, text string) *formatFault {
 		return checkStore(text)
 	case "channel", "sender", "address":
 		return checkRemote(format, text)
+	case "tool":
+		return checkTool(text)
 	}
 	return nil
+}
+
+// ToolGroups returns the names that lists of tools may use as "group:<name>",
+// sorted. Their members are core/policy's.
+func ToolGroups() []string {
+	return []string{"agents", "automation", "fs", "memory", "messaging", "plugins", "runtime", "sessions", "ui", "web"}
+}
+
+// checkTool refuses an unknown group in a list of tools: it would name nothing,
+// so that what it was to forbid stays allowed.
+func checkTool(text string) *formatFault {
+	const prefix = "group:"
+	group, ok := strings.CutPrefix(strings.ToLower(text), prefix)
+	if !ok || slices.Contains(ToolGroups(), group) {
+		return nil
+	}
+	fault := &formatFault{expected: "a tool, a pattern with * or a group of tools", suggestion: "groups are " + strings.Join(ToolGroups(), ", ")}
+	if near := nearestWord(group, ToolGroups()); near != "" {
+		fault.suggestion = "did you mean " + quote(prefix+near) + "?"
+	}
+	return fault
 }
 
 func checkListen(text string) *formatFault {

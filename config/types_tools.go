@@ -6,9 +6,9 @@ import "github.com/skein-bot/skein/config/json5"
 // away and wins. Names may be patterns with *.
 type ToolRules struct {
 	// Only these; unset: all.
-	Allow []string `json:"allow,omitzero"`
+	Allow []string `json:"allow,omitzero" format:"tool"`
 	// Never these.
-	Deny []string `json:"deny,omitzero"`
+	Deny []string `json:"deny,omitzero" format:"tool"`
 }
 
 // Tools says which tools agents have. Every later stage only narrows.
@@ -16,7 +16,7 @@ type Tools struct {
 	// The base set; unset: full.
 	Profile ToolProfile `json:"profile" default:"full"`
 	// Tools that join the profile.
-	AlsoAllow []string `json:"alsoAllow,omitzero"`
+	AlsoAllow []string `json:"alsoAllow,omitzero" format:"tool"`
 	ToolRules
 	// Rules by model provider.
 	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"id"`
@@ -37,7 +37,7 @@ type AgentTools struct {
 	// The base set; unset: tools.profile.
 	Profile ToolProfile `json:"profile,omitzero"`
 	// Tools that join the profile.
-	AlsoAllow []string `json:"alsoAllow,omitzero"`
+	AlsoAllow []string `json:"alsoAllow,omitzero" format:"tool"`
 	ToolRules
 	// Rules by model provider.
 	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"id"`
@@ -76,7 +76,7 @@ type Attachments struct {
 // Approval says which tool calls a person must approve.
 type Approval struct {
 	// Tools that need approval, beside those that ask for it themselves; names may be patterns with *.
-	Require []string `json:"require,omitzero"`
+	Require []string `json:"require,omitzero" format:"tool"`
 	// People who may answer, as <channel>:<user id>; unset: the owners and the person who asked.
 	Approvers []string `json:"approvers,omitzero" format:"sender"`
 	// No answer within this time is a denial, in minutes.

@@ -8,6 +8,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/policy"
 )
 
 // configOf reads a configuration from text, with every part built.
@@ -59,4 +60,10 @@ func TestAccessOfPlaces(t *testing.T) {
 				[]any{view.Access, view.AccessRule, view.Agent, view.RequireMention})
 		})
 	}
+}
+
+// TestToolGroupsAgree: the groups that a configuration may name are those that
+// the tool policy knows.
+func TestToolGroupsAgree(t *testing.T) {
+	require.Equal(t, policy.GroupNames(), config.ToolGroups())
 }
