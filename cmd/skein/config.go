@@ -54,7 +54,7 @@ looked up only with --secrets.`,
 // checked returns the file to check.
 func (e *env) checked(args []string) (string, error) {
 	if len(args) == 1 {
-		return e.path(args[0]), nil
+		return e.existing(args[0])
 	}
 	return e.find()
 }

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core"
 )
 
 // configOptions says what this build has and where it reads from.
@@ -13,16 +17,29 @@ func (e *env) configOptions() config.Options {
 	return config.Options{Env: e.lookup, Built: config.Parts{}}
 }
 
-// find returns the configuration file.
+// find returns the configuration file, which exists.
 func (e *env) find() (string, error) {
 	if e.isScript() && e.configFlag == "" {
-		return e.path(config.FileName), nil
+		return e.existing(config.FileName)
 	}
-	name, err := config.Find(e.path(e.configFlag), e.configOptions())
+	name, err := config.Find(e.configFlag, e.configOptions())
+	if errors.Is(err, config.ErrNotFound) {
+		return "", core.Errorf("config_missing", "no configuration file found: looked for ./%[1]s and ~/.skein/%[1]s", config.FileName).
+			WithRemedy("name one with --config, or try `skein demo`, which needs none")
+	}
 	if err != nil {
 		return "", err
 	}
-	return e.path(name), nil
+	return e.existing(name)
+}
+
+// existing returns the path of a configuration file that somebody named.
+func (e *env) existing(name string) (string, error) {
+	path := e.path(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", core.Errorf("config_missing", "there is no configuration file %s", name).WithRemedy("docs/configuration.md lists what is in one")
+	}
+	return path, nil
 }
 
 // load reads the configuration without its secrets, for commands that look.
