@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -56,28 +57,35 @@ type rig struct {
 }
 
 const rigConfig = `{
-  models: { providers: { demo: { type: "scripted" } } },
+  models: { providers: { demo: { type: "scripted", file: "model.json5" } } },
   agents: { defaults: { model: "demo/m" }, entries: { main: { instructions: "You help." } } },
   channels: { console: { dmPolicy: "open", groupPolicy: "open", requireMention: false, accounts: { default: {} } } },
   store: { url: "sqlite:skein.db" },
 }`
 
-func newRig(tb testing.TB) *rig {
+func newRig(tb testing.TB) *rig { return newRigWith(tb, `{ rules: [] }`, nil) }
+
+// newRigWith has a model with rules, and may watch its requests.
+func newRigWith(tb testing.TB, rules string, watch func(modelRequest)) *rig {
 	tb.Helper()
 	dir := tb.TempDir()
 	path := filepath.Join(dir, "skein.json5")
+	require.NoError(tb, os.WriteFile(filepath.Join(dir, "model.json5"), []byte(rules), 0o600))
 	require.NoError(tb, os.WriteFile(path, []byte(rigConfig), 0o600))
 	cfg, _, err := config.Load(path, config.Options{})
 	require.NoError(tb, err)
 	r := &rig{called: map[string]chan time.Time{}, out: map[string]chan time.Time{}}
 	p := &pipe{in: make(chan core.Intake, 1)}
-	p.sent = func(o core.Outgoing) { r.mark(r.out, o.Text[len("ok: "):]) }
+	p.sent = func(o core.Outgoing) { r.mark(r.out, strings.TrimPrefix(o.Text, "ok: ")) }
 	r.app, err = app.New(app.Options{
 		Config:   cfg,
 		Channels: channels.New(channels.Entry{Name: "console", New: func(channels.Options) (core.Adapter, error) { return p, nil }}),
 		Scripted: func(string) scripted.Options {
 			return scripted.Options{OnRequest: func(req modelRequest) {
 				r.mark(r.called, req.Items[len(req.Items)-1].Text)
+				if watch != nil {
+					watch(req)
+				}
 			}}
 		},
 	})
@@ -135,4 +143,3 @@ func cpu() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
-
