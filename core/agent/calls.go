@@ -145,7 +145,8 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	case c.interrupted && !repeatable(x):
 		return t.interrupted(ctx, c)
 	}
-	if !c.interrupted {
+	d, durable := x.(tool.Durable)
+	if !c.interrupted && !durable { // a durable call leaves both its effect and its result, or neither
 		err := t.step(ctx, func(tx *store.Tx) error {
 			return tx.StartStep(store.Step{Turn: t.l.Turn.ID, Seq: c.seq, CallID: c.call.ID, Tool: c.call.Name}, t.r.opts.World.Now())
 		})
@@ -158,7 +159,7 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	}
 	toolCtx, cancel := t.r.opts.World.Clock.WithTimeout(ctx, t.lim.ToolTimeout)
 	defer cancel()
-	if d, ok := x.(tool.Durable); ok {
+	if durable {
 		return t.runDurable(toolCtx, ctx, d, c)
 	}
 	result, err := invoke(toolCtx, x, t.scope(c.seq), c.call)

@@ -50,7 +50,7 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 			Detail: fmt.Sprintf("the agent %q is not configured any more", t.l.Session.Agent),
 		}, nil
 	}
-	t.tools = t.r.opts.Catalogue.Tools(ctx, Scope{Agent: def.ID, Session: t.l.Session, Turn: t.l.Turn, Run: t.run})
+	t.tools = t.r.opts.Catalogue.Tools(ctx, Scope{Agent: def.ID, Session: t.l.Session, Turn: t.l.Turn, Run: t.run, Model: t.modelRef()})
 	return nil, nil
 }
 

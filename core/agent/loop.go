@@ -136,10 +136,24 @@ func (t *turn) stoodAtBoundary() bool {
 	return false
 }
 
-// boundary takes what arrived meanwhile and may join the turn.
+// boundary takes what arrived meanwhile and may join the turn. It writes only
+// if something did: what comes a moment later is taken at the next boundary, or
+// gets its own turn.
 func (t *turn) boundary(ctx context.Context) error {
+	waiting := false
+	err := t.r.opts.DB.Read(ctx, func(tx *store.Tx) error {
+		queued, err := tx.QueuedInbox(t.l.Session.ID, 1)
+		waiting = len(queued) > 0
+		return err
+	})
+	if err != nil {
+		return errStore{err}
+	}
+	if !waiting {
+		return nil
+	}
 	var rows []store.Row
-	err := t.step(ctx, func(tx *store.Tx) (err error) {
+	err = t.step(ctx, func(tx *store.Tx) (err error) {
 		t.l.Turn.Seq = t.seq
 		rows, err = t.l.TakeSteer(tx)
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 )
@@ -36,7 +37,7 @@ func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) 
 	}
 	fmt.Fprintf(&b, "\n\n# Now and here\n\nIt is %s.", now.In(zone).Format("Monday, 2 January 2006, 15:04 MST"))
 	if a := l.Turn.ReplyTo; !a.IsZero() {
-		fmt.Fprintf(&b, " This conversation is on %s", a.Channel)
+		fmt.Fprintf(&b, " This conversation is %s on %s", placeKind(l.Session.Kind), a.Channel)
 		if l.Session.Title != "" {
 			fmt.Fprintf(&b, ", titled %q", l.Session.Title)
 		}
@@ -51,6 +52,17 @@ func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) 
 		b.WriteString(about)
 	}
 	return b.String()
+}
+
+// placeKind says what kind of conversation a session has.
+func placeKind(kind core.SessionKind) string {
+	switch kind {
+	case core.SessionMain, core.SessionDirect:
+		return "a direct chat"
+	case core.SessionGroup:
+		return "a group"
+	}
+	return "a chat"
 }
 
 // clipChars cuts s to n characters and says so where it cut.

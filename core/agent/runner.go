@@ -59,6 +59,13 @@ type Scope struct {
 	Session store.Session
 	Turn    store.Turn
 	Run     *core.Run // nil for a chat turn
+	Model   string    // the model that is asked, "<provider>/<model id>"
+}
+
+// Person reports whether a person's message decides about the tools of the
+// turn, and not the spawn of a run.
+func (s Scope) Person() bool {
+	return s.Run == nil || s.Turn.Kind == store.InboxMessage || s.Turn.Kind == store.InboxDropped
 }
 
 // Outcome is how a turn ended, for Ender.
