@@ -120,7 +120,7 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, k.node); err != nil {
 		return 0, err
 	}
-	head := take[0]
+	head := lead(take)
 	turn := store.Turn{
 		Session: l.Session.ID, Generation: l.Session.Generation, Kind: head.Kind, Lane: head.Lane, ReplyTo: head.ReplyTo,
 		Anchor: head.Anchor, Policy: head.Policy, Owner: head.Owner, Fence: l.Session.Fence, Started: now,
@@ -167,6 +167,22 @@ func debounce(take []store.Inbox, q Queue, follows bool, now core.Millis) time.D
 	return max(newest.Add(q.Debounce).Sub(now), 0)
 }
 
+// awaited reports whether r is the message that a wait was for whose note head
+// is: they are taken together, so that the waiter is resumed once.
+func awaited(head, r store.Inbox) bool {
+	return head.Kind == store.InboxWake && r.Kind == store.InboxMessage && r.Chain != 0 && r.Chain == head.Chain
+}
+
+// lead returns the row that names the turn: a message before a note to it.
+func lead(take []store.Inbox) store.Inbox {
+	for _, r := range take {
+		if r.Kind == store.InboxMessage {
+			return r
+		}
+	}
+	return take[0]
+}
+
 // choose returns the rows that one turn takes, the first of the queue among
 // them. Only rows that agree in reply address and sender policy share a turn.
 func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
@@ -175,7 +191,8 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 	switch head.Kind {
 	case store.InboxCompletion, store.InboxWake:
 		for _, r := range rows {
-			if (r.Kind == store.InboxCompletion || r.Kind == store.InboxWake) && r.ForRun == head.ForRun && r.ReplyTo.Same(head.ReplyTo) {
+			event := r.Kind == store.InboxCompletion || r.Kind == store.InboxWake
+			if (event || awaited(head, r)) && r.ForRun == head.ForRun && agree(r, head.ReplyTo, head.Policy) {
 				take = append(take, r)
 			}
 		}
@@ -185,7 +202,7 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 			return rows[:1:1]
 		}
 		for _, r := range rows {
-			if (r.Kind == store.InboxMessage || r.Kind == store.InboxDropped) && r.ReplyTo.Same(head.ReplyTo) && r.Policy == head.Policy {
+			if (r.Kind == store.InboxMessage || r.Kind == store.InboxDropped) && agree(r, head.ReplyTo, head.Policy) {
 				take = append(take, r)
 			}
 		}
@@ -193,6 +210,12 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 		return rows[:1:1]
 	}
 	return take
+}
+
+// agree reports whether a row may be handled in a turn with that reply address
+// and sender policy.
+func agree(r store.Inbox, to core.Address, policy string) bool {
+	return r.ReplyTo.Same(to) && r.Policy == policy
 }
 
 // Step runs fn as one transaction of the turn, after comparing the fence. It
@@ -236,12 +259,12 @@ func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
 	}
 	var take []store.Inbox
 	for _, r := range rows {
-		if !r.ReplyTo.Same(l.Turn.ReplyTo) {
+		if !agree(r, l.Turn.ReplyTo, l.Turn.Policy) {
 			continue
 		}
 		switch r.Kind {
 		case store.InboxMessage, store.InboxDropped:
-			if r.Policy != l.Turn.Policy || l.k.opts.Queue(l.Session, r).Mode != QueueSteer {
+			if l.k.opts.Queue(l.Session, r).Mode != QueueSteer || r.ForRun != "" && r.ForRun != l.Turn.Run {
 				continue
 			}
 		case store.InboxCompletion:

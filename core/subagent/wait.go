@@ -109,22 +109,36 @@ func (e *Engine) release(tx *store.Tx, w store.Wait, chain int64) error {
 	if w.Note == "" {
 		return nil
 	}
-	return e.queueNote(tx, w, chain, "Your note from before you waited: "+w.Note)
+	return e.queueNote(tx, w, chain, ownNote(w))
 }
 
 // queueNote puts a note of the runtime into the resumed turn.
 func (e *Engine) queueNote(tx *store.Tx, w store.Wait, chain int64, text string) error {
+	turn, err := tx.TurnByID(w.Turn)
+	if err != nil {
+		return err
+	}
+	row := e.note(w, chain, text)
+	row.Policy, row.Owner = turn.Policy, turn.Owner
+	_, err = tx.InsertInbox(row)
+	return err
+}
+
+// note is a note of the runtime for whoever waits.
+func (e *Engine) note(w store.Wait, chain int64, text string) store.Inbox {
 	item := model.Item{Kind: model.Note, Text: text, At: e.World.Now()}
 	row := store.Inbox{
 		Session: w.Session, Kind: store.InboxWake, Lane: store.LaneMain, ReplyTo: w.ReplyTo, Anchor: w.Anchor, ForRun: w.Run, Chain: chain,
-		Body: item.Encode(), At: e.World.Now(),
+		Body: item.Encode(), At: item.At,
 	}
 	if w.Run != "" {
 		row.Lane = store.LaneSubagent
 	}
-	_, err := tx.InsertInbox(row)
-	return err
+	return row
 }
+
+// ownNote words the private note of a wait for the turn that it ends in.
+func ownNote(w store.Wait) string { return "Your note from before you waited: " + w.Note }
 
 // joinWait finds the wait that a run's event belongs to. It holds the row
 // back, or releases the whole batch if the event settles it.
@@ -336,7 +350,10 @@ func (e *Engine) MessageArrived(tx *store.Tx, row *store.Inbox) error {
 		}
 		row.ForRun, row.Chain = w.Run, turn.Chain
 		if w.Note != "" {
-			if err := e.queueNote(tx, w, turn.Chain, "Your note from before you waited: "+w.Note); err != nil {
+			note := e.note(w, turn.Chain, ownNote(w))
+			// The message's own place and sender: the two make one turn.
+			note.ReplyTo, note.Anchor, note.Policy, note.Owner, note.Lane = row.ReplyTo, row.Anchor, row.Policy, row.Owner, row.Lane
+			if _, err := tx.InsertInbox(note); err != nil {
 				return err
 			}
 		}
