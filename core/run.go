@@ -82,6 +82,9 @@ type SpawnSpec struct {
 	// ToolCeiling is the requester's sender policy at the moment of the
 	// spawn, the most the child may ever have; nil means no ceiling.
 	ToolCeiling []string `json:"toolCeiling,omitempty"`
+	// Policy is the sender policy of the turn that asked: what comes back from
+	// the child is handled under it.
+	Policy string `json:"policy,omitempty"`
 }
 
 // Run is one execution that owes or tracks an outcome: the lineage row of a

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"time"
 
 	"github.com/skein-bot/skein/config"
@@ -43,50 +42,6 @@ func (c catalogue) Limits() agent.Limits {
 	}
 }
 
-// Tools implements agent.Catalogue.
-func (c catalogue) Tools(_ context.Context, s agent.Scope) []core.ToolSpec {
-	names := c.a.tools.Names()
-	known := make([]policy.Tool, len(names))
-	for i, n := range names {
-		known[i] = policy.Tool{Name: n}
-	}
-	left := c.a.toolPolicy(s).Apply(known)
-	var out []core.ToolSpec
-	for _, n := range left.Allowed {
-		if t, ok := c.a.tools.Lookup(n); ok {
-			out = append(out, t.Spec())
-		}
-	}
-	return out
-}
-
-// toolPolicy collects everything that narrows the tools of a turn.
-func (a *App) toolPolicy(s agent.Scope) policy.ToolPolicy {
-	cfg := a.live().cfg
-	set, _ := cfg.Agent(s.Agent)
-	p := policy.ToolPolicy{
-		Profile: policy.Profile(cfg.Tools.Profile), AlsoAllow: cfg.Tools.AlsoAllow, Global: rules(cfg.Tools.ToolRules),
-		Agent: rules(set.Tools.ToolRules),
-	}
-	if set.Tools.Profile != "" {
-		p.Profile, p.AlsoAllow = policy.Profile(set.Tools.Profile), set.Tools.AlsoAllow
-	}
-	if s.Turn.ReplyTo.Channel != "" {
-		at := s.Turn.ReplyTo
-		p.Place, _ = a.live().access(at.Channel, at.Account).ToolsAt(at, "")
-	}
-	if s.Session.Depth > 0 {
-		sub := cfg.Tools.Subagents.Tools
-		leaf := s.Session.Depth >= set.Subagents.MaxSpawnDepth
-		p.Subagent = &policy.SubagentPolicy{Leaf: leaf, Rules: rules(sub)}
-		if s.Run != nil {
-			p.Subagent.Leaf = leaf || s.Run.Role == "leaf"
-			p.Subagent.Ceiling = s.Run.Spec.ToolCeiling
-		}
-	}
-	return p
-}
-
 // subagentConfig answers the sub-agent engine.
 type subagentConfig struct{ a *App }
 
@@ -121,6 +76,8 @@ func (c subagentConfig) ModelKnown(ref string) bool {
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
 
+func (c subagentConfig) ToolCeiling(s agent.Scope) []string { return c.a.ceiling(s) }
+
 func (c subagentConfig) SpawnContext(channel, account string) string {
 	return string(c.a.live().cfg.ThreadBindings(channel, account).DefaultSpawnContext)
 }
@@ -132,6 +89,10 @@ var _ intake.Config = intakeConfig{}
 
 func (c intakeConfig) Access(channel, account string) policy.Settings {
 	return c.a.live().access(channel, account)
+}
+
+func (c intakeConfig) PolicyOf(m core.Message) string {
+	return c.a.live().access(m.Address.Channel, m.Address.Account).ScopeOf(m).String()
 }
 
 func (c intakeConfig) PlaceAgent(at core.Address, guild string) string {

@@ -64,7 +64,7 @@ func Explain(cfg *config.Config, q RouteQuery) RouteView {
 		view.By = "default"
 	}
 	settings := accessSettings(cfg, q.Channel, q.Account)
-	if own := settings.AgentAt(at, q.Guild); own != "" {
+	if own := settings.AgentAt(at, q.Guild); own != "" && q.Kind == core.Group {
 		view.Agent, view.By, view.Tier, view.Rule, view.Steps = own, "place", "agentId of the place", nil, []intake.Step{}
 	}
 	view.Session = sessionKey(cfg, view.Agent, q.Kind, at, author.ID).String()

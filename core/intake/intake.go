@@ -39,6 +39,9 @@ const (
 type Config interface {
 	// Access is what an account says about access.
 	Access(channel, account string) policy.Settings
+	// PolicyOf is the sender policy of a message: messages whose policies
+	// differ do not share a turn. "" where nobody has one of their own.
+	PolicyOf(m core.Message) string
 	// PlaceAgent is the agent configured for a group or topic itself, "" if
 	// none.
 	PlaceAgent(at core.Address, guild string) string
@@ -252,7 +255,9 @@ type destination struct {
 
 // locate finds the session of an unbound place.
 func (s *Service) locate(tx *store.Tx, m core.Message) (d destination, err error) {
-	d.agent = s.Config.PlaceAgent(m.Address, m.Guild)
+	if m.Kind == core.Group {
+		d.agent = s.Config.PlaceAgent(m.Address, m.Guild)
+	}
 	if d.agent == "" {
 		d.agent, _ = s.Config.Router().Route(MatchOf(m))
 	}
@@ -347,7 +352,7 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 	item.Text += attachmentNotes(m.Attachments)
 	row := store.Inbox{
 		Session: session.ID, Kind: store.InboxMessage, Lane: store.LaneMain, ReplyTo: m.Address, Anchor: m.ID,
-		Owner: policy.Sender(m.Address.Channel, m.Author), Source: sourceKey(m.Address, m.ID), Body: item.Encode(), At: now,
+		Policy: s.Config.PolicyOf(m), Owner: policy.Sender(m.Address.Channel, m.Author), Source: sourceKey(m.Address, m.ID), Body: item.Encode(), At: now,
 	}
 	if session.Waits > 0 {
 		if err := s.Waiter.MessageArrived(tx, &row); err != nil {

@@ -234,26 +234,6 @@ func SenderCeiling(tools []Tool, inherited []string, sender []Rules) []string {
 	return slices.Compact(left)
 }
 
-// SenderRules picks a person's rules out of the toolsBySender maps of the
-// places around a message: of each map the entry "channel:id", else the bare
-// id, else "*". All of them narrow, so their order does not count.
-func SenderRules(maps []map[string]Rules, channel, id string) []Rules {
-	keys := []string{channel + ":" + id, id, "*"}
-	if id == "" {
-		keys = keys[2:]
-	}
-	var found []Rules
-	for _, m := range maps {
-		for _, k := range keys {
-			if r, ok := m[k]; ok {
-				found = append(found, r)
-				break
-			}
-		}
-	}
-	return found
-}
-
 // find returns the first entry of a list that names the tool.
 func find(list []string, t Tool) (entry string, ok bool) {
 	for _, entry := range list {

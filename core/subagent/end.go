@@ -385,8 +385,9 @@ func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bo
 		return err
 	}
 	row := store.Inbox{
-		Session: to.session, Kind: store.InboxCompletion, Lane: store.LaneMain, ReplyTo: to.origin, Anchor: to.anchor, Owner: run.Owner,
-		Run: run.ID, ForRun: to.run, Ordinal: run.Ordinal, Chain: to.chain, Body: string(body), At: e.World.Now(),
+		Session: to.session, Kind: store.InboxCompletion, Lane: store.LaneMain, ReplyTo: to.origin, Anchor: to.anchor,
+		Policy: run.Spec.Policy, Owner: run.Owner, Run: run.ID, ForRun: to.run, Ordinal: run.Ordinal, Chain: to.chain,
+		Body: string(body), At: e.World.Now(),
 	}
 	if to.run != "" {
 		row.Lane = store.LaneSubagent

@@ -37,6 +37,9 @@ type Config interface {
 	Model(agentID string) string
 	ModelKnown(ref string) bool
 	Thinking(agentID string) string
+	// ToolCeiling returns what the sender policy of a turn leaves of all tools,
+	// nil for no ceiling: the most that a child of that turn may ever have.
+	ToolCeiling(scope agent.Scope) []string
 	// SpawnContext is the default context of a thread-bound spawn.
 	SpawnContext(channel, account string) string
 }

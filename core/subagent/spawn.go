@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
@@ -154,9 +155,23 @@ func (s *spawn) plan(tx *store.Tx) error {
 	}
 	s.run.Spec = core.SpawnSpec{
 		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), Cleanup: s.p.Cleanup,
-		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects,
+		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
 	}
-	return nil
+	s.run.Spec.ToolCeiling, err = s.ceiling(tx)
+	return err
+}
+
+// ceiling is the most that the child may have by the requester's sender policy.
+func (s *spawn) ceiling(tx *store.Tx) ([]string, error) {
+	scope := agent.Scope{Agent: s.scope.Agent, Session: s.parent, Turn: s.turn}
+	if s.turn.Run != "" {
+		run, err := tx.RunByID(s.turn.Run)
+		if err != nil {
+			return nil, err
+		}
+		scope.Run = &run
+	}
+	return s.e.Config.ToolCeiling(scope), nil
 }
 
 // root is the root of the tree: what a top-level session starts is one tree.
