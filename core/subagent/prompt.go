@@ -9,12 +9,15 @@ import (
 	"github.com/skein-bot/skein/core/store"
 )
 
-// Prompt implements agent.Ender: what a child is told about itself, and what
-// live and recent children a requester has.
+// Prompt implements agent.Ender: what a child is told about itself, whether
+// another session is bound to the place it answers in, and what live and recent
+// children a requester has.
 func (e *Engine) Prompt(tx *store.Tx, l *kernel.Lease) (string, error) {
 	var b strings.Builder
 	if l.Session.Depth > 0 {
 		e.childPrompt(&b, l)
+	} else if err := e.boundPrompt(&b, tx, l); err != nil {
+		return "", err
 	}
 	if l.Session.Ordinals > 0 {
 		if err := e.childrenPrompt(&b, tx, l); err != nil {
@@ -34,6 +37,19 @@ func (e *Engine) childPrompt(b *strings.Builder, l *kernel.Lease) {
 		b.WriteString("You have a thread of your own: people may write to you there, and what you answer is shown there. ")
 	}
 	b.WriteString("Do not pretend to be the agent that started you.\n\n")
+}
+
+// boundPrompt tells a session that it answers in a place bound to it. A session
+// at its own place is there by routing: most are, and nothing is looked up.
+func (e *Engine) boundPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Lease) error {
+	if l.Turn.ReplyTo.IsZero() || l.Turn.ReplyTo.Same(l.Session.Address) {
+		return nil
+	}
+	at, bound, err := tx.BindingAt(l.Turn.ReplyTo.Place())
+	if err == nil && bound && at.Session == l.Session.ID {
+		b.WriteString("This conversation is bound to you: what is written there comes here until the binding ends.\n\n")
+	}
+	return err
 }
 
 // childrenPrompt lists live and recent children, their words quoted as data.
