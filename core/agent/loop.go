@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -149,13 +150,19 @@ func (t *turn) boundary(ctx context.Context) error {
 	if err != nil {
 		return errStore{err}
 	}
-	if !waiting {
+	notice, late := t.timeNotice()
+	if !waiting && !late {
 		return nil
 	}
 	var rows []store.Row
 	err = t.step(ctx, func(tx *store.Tx) (err error) {
 		t.l.Turn.Seq = t.seq
-		rows, err = t.l.TakeSteer(tx)
+		if rows, err = t.l.TakeSteer(tx); err != nil || !late {
+			return err
+		}
+		row := t.row(notice, t.seq)
+		row.ID, err = tx.AppendRow(row)
+		rows = append(rows, row)
 		return err
 	})
 	if err != nil {
@@ -164,10 +171,37 @@ func (t *turn) boundary(ctx context.Context) error {
 	return t.appendRows(rows)
 }
 
-// modelAttempts is how often one call is tried while nothing was shown; the
-// pauses double from modelPause.
+// timeNoticeStart begins the notice that a run gets when most of its time is
+// over; timeNoticeAt is at which part of it, in percent.
 const (
-	modelAttempts = 4
+	timeNoticeStart = "Most of your time is over: "
+	timeNoticeAt    = 80
+)
+
+// timeNotice returns the one notice of a run whose time is nearly over.
+func (t *turn) timeNotice() (notice model.Item, due bool) {
+	deadline := t.r.opts.Ender.Deadline(t.run)
+	if deadline == 0 {
+		return notice, false
+	}
+	now, started := t.r.opts.World.Now(), t.run.StartedAt
+	if now.Sub(started) < deadline.Sub(started)*timeNoticeAt/100 {
+		return notice, false
+	}
+	for _, i := range t.items {
+		if i.Kind == model.Note && i.At >= started && strings.HasPrefix(i.Text, timeNoticeStart) {
+			return notice, false
+		}
+	}
+	left := deadline.Sub(now).Round(time.Second)
+	return model.Item{Kind: model.Note, At: now, Text: fmt.Sprintf("%s%s are left. Finish now, and say what is still missing.", timeNoticeStart, left)}, true
+}
+
+// modelAttempts is how often one call is tried while nothing was shown; the
+// pauses double from modelPause, so that trouble of up to 15 s does not end a
+// turn.
+const (
+	modelAttempts = 5
 	modelPause    = time.Second
 	modelPauseMax = time.Minute
 )

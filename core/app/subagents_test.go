@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 )
 
@@ -24,4 +25,36 @@ func TestAWaitForAMessageResumesOnce(t *testing.T) {
 	require.Equal(t, []string{"Which colour?", "Blue it is."}, s.told("team"))
 	require.Contains(t, texts(s.last(""), model.Note), "Your note from before you waited: it was about the colour")
 	require.Len(t, s.requests.list(""), 2)
+}
+
+// At 80 % of its time a child is told once, at its next boundary.
+func TestAChildIsToldOnceThatItsTimeIsNearlyOver(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^dig$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "digger", runTimeoutSeconds: 100}}]},
+  {when: {task: "/digger/"}, delay: "27s", call: [{tool: "sessions_yield", args: {}}], times: 3},
+  {when: {task: "/digger/"}, delay: "5s", call: [{tool: "sessions_yield", args: {}}], times: 1},
+  {when: {task: "/digger/"}, say: "dug"},`)
+	s.say("team", "dig")
+	s.pass(80 * time.Second)
+	require.Empty(t, notes(s.last("digger")), "after 54 s it has time")
+	s.pass(time.Minute)
+	require.Equal(t, []string{"Most of your time is over: 19s are left. Finish now, and say what is still missing."}, notes(s.last("digger")))
+	require.Len(t, s.requests.list("digger"), 5)
+	require.Equal(t, core.RunOK, s.run("digger").Status)
+}
+
+func notes(req model.Request) []string { return texts(req, model.Note) }
+
+// Trouble of the provider that is over within 15 s fails no run.
+func TestTroubleOfFifteenSecondsFailsNoRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^dig$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "digger"}}]},
+  {when: {task: "/digger/"}, fail: "500", times: 4},
+  {when: {task: "/digger/"}, say: "dug"},`)
+	s.say("team", "dig")
+	s.pass(16 * time.Second)
+	require.Equal(t, core.RunOK, s.run("digger").Status)
+	require.Equal(t, "dug", s.run("digger").Result)
 }
