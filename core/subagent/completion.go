@@ -46,17 +46,15 @@ func runtime(run core.Run) string {
 	return run.EndedAt.Sub(run.StartedAt).Round(time.Second).String()
 }
 
-// short writes a token count: 999, 1.2k, 12k, 1.2m.
+// short writes a token count: 999, 1.2k, 12.3k, 1.2m.
 func short(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
-	case n < 10_000:
+	case n < 999_950:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1000), ".0") + "k"
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", (n+500)/1000)
 	}
-	return fmt.Sprintf("%.1fm", float64(n)/1e6)
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "m"
 }
 
 // appendNote adds a note of the runtime to the turn's transcript.

@@ -1,0 +1,124 @@
+package subagent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/skein-bot/skein/core"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
+	for _, c := range []struct{ name, args, code, text string }{
+		{"no object", `"task"`, "bad_params", "not a JSON object"},
+		{"no task", `{}`, "bad_params", "task is empty"},
+		{"blank task", `{"task":" \n"}`, "bad_params", "task is empty"},
+		{"wrong type", `{"task":7}`, "bad_params", "task"},
+		{"unknown", `{"task":"x","prompt":"y"}`, "unknown_param", `"prompt"`},
+		{"delivery", `{"task":"x","threadId":"7"}`, "delivery_param", `"threadId"`},
+		{"delivery before unknown", `{"task":"x","to":"y","zzz":1}`, "delivery_param", `"to"`},
+		{"task name form", `{"task":"x","taskName":"Cats"}`, "bad_params", "taskName"},
+		{"task name reserved", `{"task":"x","taskName":"last"}`, "bad_params", "taskName"},
+		{"task name length", `{"task":"x","taskName":"` + strings.Repeat("a", 65) + `"}`, "bad_params", "taskName"},
+		{"agent id form", `{"task":"x","agentId":"error: no such agent"}`, "bad_params", "agentId"},
+		{"runtime", `{"task":"x","runtime":"acp"}`, "bad_params", "runtime"},
+		{"thinking", `{"task":"x","thinking":"hard"}`, "thinking_unknown", "off, minimal, low, medium, high"},
+		{"mode without thread", `{"task":"x","mode":"session"}`, "mode_needs_thread", "mode run"},
+		{"mode word", `{"task":"x","mode":"forever"}`, "bad_params", "run or session"},
+		{"context word", `{"task":"x","context":"whole"}`, "bad_params", "isolated or fork"},
+		{"cleanup word", `{"task":"x","cleanup":"burn"}`, "bad_params", "keep or delete"},
+		{"cleanup of a session", `{"task":"x","thread":true,"cleanup":"delete"}`, "bad_params", "mode session"},
+		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parseSpawn(json.RawMessage(c.args))
+			require.Error(t, err)
+			require.Equal(t, c.code, core.ErrorCode(err))
+			require.Contains(t, err.Error(), c.text)
+		})
+	}
+}
+
+func TestSpawnArgumentsHaveDefaults(t *testing.T) {
+	p, err := parseSpawn(json.RawMessage(`{"task":"x"}`))
+	require.NoError(t, err)
+	require.Equal(t, "run", p.Mode)
+	require.Equal(t, "keep", p.Cleanup)
+	p, err = parseSpawn(json.RawMessage(`{"task":"x","thread":true}`))
+	require.NoError(t, err)
+	require.Equal(t, "session", p.Mode)
+}
+
+func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
+	var schema struct{ Properties map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(SpawnSchema), &schema))
+	for name := range schema.Properties {
+		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "expectsCompletionMessage": "true"}[name]
+		if value == "" {
+			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
+		}
+		if value == "" {
+			value = `"x"`
+		}
+		_, err := parseSpawn(json.RawMessage(`{"task":"t","` + name + `":` + value + `}`))
+		require.NoError(t, err, name)
+	}
+}
+
+func TestYieldTerms(t *testing.T) {
+	for _, c := range []struct {
+		args  string
+		of    int
+		need  int
+		code  string
+		waits string
+	}{
+		{``, 3, 3, "", "children"},
+		{`{}`, 3, 3, "", "children"},
+		{`{"join":"all"}`, 3, 3, "", "children"},
+		{`{"join":"any"}`, 3, 1, "", "children"},
+		{`{"join":2}`, 3, 2, "", "children"},
+		{`{"join":9}`, 3, 3, "", "children"},
+		{`{"join":null}`, 3, 3, "", "children"},
+		{`{"join":0}`, 3, 0, "bad_params", ""},
+		{`{"join":"some"}`, 3, 0, "bad_params", ""},
+		{`{"deadlineSeconds":-1}`, 3, 0, "bad_params", ""},
+		{`{"waitFor":"message"}`, 3, 3, "", "message"},
+		{`{"waitFor":"godot"}`, 3, 0, "bad_params", ""},
+		{`{"until":"noon"}`, 3, 0, "unknown_param", ""},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			terms, err := parseYield(json.RawMessage(c.args))
+			require.Equal(t, c.code, core.ErrorCode(err))
+			if c.code == "" {
+				require.NoError(t, err)
+				require.Equal(t, c.need, terms.need(c.of))
+				require.Equal(t, c.waits, terms.WaitFor)
+			}
+		})
+	}
+}
+
+func TestRefusalsSayForbiddenOrError(t *testing.T) {
+	for code, status := range map[string]string{
+		"depth_limit": "forbidden", "children_limit": "forbidden", "tree_limit": "forbidden", "agent_not_allowed": "forbidden",
+		"quota": "forbidden", "hook_veto": "forbidden", "bad_params": "error", "thread_failed": "error", "thread_timeout": "error",
+		"not_bindable": "error", "task_name_taken": "error",
+	} {
+		var got map[string]string
+		require.NoError(t, json.Unmarshal([]byte(refusal(core.Errorf(code, "why"))), &got))
+		require.Equal(t, status, got["status"], code)
+		require.Equal(t, code, got["code"])
+	}
+}
+
+func TestTokenCountsAreShort(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1240: "1.2k", 9999: "10k", 12_300: "12.3k", 999_999: "1m", 1_200_000: "1.2m"} {
+		require.Equal(t, want, short(n))
+	}
+}
