@@ -343,7 +343,7 @@ func (a *App) Reload(ctx context.Context, next *config.Config) (config.Plan, err
 	plan := config.Diff(a.live().cfg, next)
 	for _, class := range []config.Class{config.ClassRestart, config.ClassChannel, config.ClassPlugin} {
 		if part := plan.Of(class); len(part) > 0 {
-			return plan, core.Errorf("reload_needs_restart", "these keys need a restart:\n%s", part).
+			return plan, core.Errorf("reload_needs_restart", "needs restart:\n%s", part).
 				WithRemedy("nothing was changed; restart the gateway to apply them")
 		}
 	}
