@@ -21,6 +21,10 @@ const (
 	OutSend     OutboxKind = "send" // `skein send` and the API
 )
 
+// Literal reports whether texts of the kind are words of the runtime without
+// markup. Names in them may look like markup and are none.
+func (k OutboxKind) Literal() bool { return k == OutCommand || k == OutIntro || k == OutFarewell }
+
 // OutboxState is where an outgoing message stands.
 type OutboxState string
 
@@ -120,15 +124,15 @@ func (tx *Tx) ListOutbox(state OutboxState, limit int) ([]Outbox, error) {
 }
 
 // UpdateOutbox writes what delivery changes: state, attempts, next try, parts
-// sent, address, error and times. It changes only a message that is queued or
+// sent, address, persona, error and times. It changes only a message that is queued or
 // sending; ok is false if it is at an end already (withdrawn meanwhile).
 func (tx *Tx) UpdateOutbox(r Outbox) (ok bool, err error) {
 	a := r.Address
 	n, err := tx.exec(`UPDATE outbox SET state = $2, attempts = $3, next_at = $4, parts_sent = $5, conversation = $6, thread = $7, parent = $8,
-		resent = $9, error = $10, first_try_at = $11, ended_at = $12, text = $13, anchor = $14
+		resent = $9, error = $10, first_try_at = $11, ended_at = $12, text = $13, anchor = $14, persona = $15
 		WHERE id = $1 AND state IN ('queued', 'sending')`,
 		r.ID, string(r.State), r.Attempts, int64(r.NextAt), r.PartsSent, a.Conversation, a.Thread, a.Parent, r.Resent, r.Error,
-		int64(r.FirstTry), int64(r.EndedAt), r.Text, r.Anchor)
+		int64(r.FirstTry), int64(r.EndedAt), r.Text, r.Anchor, r.Persona)
 	return n > 0, err
 }
 

@@ -81,6 +81,7 @@ func testOutbox(s *suite) {
 	update := want
 	update.State, update.Attempts, update.NextAt, update.PartsSent, update.Resent = store.OutFailed, 3, 400, 1, true
 	update.Error, update.FirstTry, update.EndedAt, update.Text, update.Anchor = "refused", 300, 500, "plain", ""
+	update.Persona = ""
 	update.Address = core.Address{Channel: "discord", Account: "default", Conversation: "parent"}
 	ok := do(s, func(tx *store.Tx) (bool, error) { return tx.UpdateOutbox(update) })
 	require.True(s, ok)
