@@ -242,8 +242,16 @@ func pause(attempt int, err error) time.Duration {
 	return min(d, modelPauseMax)
 }
 
+// modelRef is the model of the turn: of a run, what its spawn resolved to; of a
+// chat, what /new chose, else in a sub-agent's session the model of its latest
+// run; else the agent's.
 func (t *turn) modelRef() string {
-	if t.child != nil && t.child.Spec.Model != "" {
+	switch {
+	case t.run != nil && t.run.Spec.Model != "":
+		return t.run.Spec.Model
+	case t.run == nil && t.l.Session.Model != "":
+		return t.l.Session.Model
+	case t.child != nil && t.child.Spec.Model != "":
 		return t.child.Spec.Model
 	}
 	return t.def.Model

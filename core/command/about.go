@@ -41,17 +41,9 @@ func (s Set) whoami(_ *store.Tx, r Request) (Reply, error) {
 // status is /status.
 func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 	lines := []string{"Agent: " + s.agentText(r.AgentID)}
-	model, err := tx.Setting(r.Session.ID, SettingModel)
+	model, err := s.model(tx, r)
 	if err != nil {
 		return Reply{}, err
-	}
-	if model == "" {
-		model = s.o.Config.Model(r.AgentID)
-	}
-	if run, err := latestRun(tx, r.Session.ID); err != nil {
-		return Reply{}, err
-	} else if run.Spec.Model != "" {
-		model = run.Spec.Model
 	}
 	lines = line(lines, "Model", "%s", model)
 	lines = line(lines, "Session", "%s", r.Key.String())
@@ -64,6 +56,18 @@ func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 	expiry, err := s.o.Bindings.Expiry(tx, r.Binding)
 	lines = line(lines, "Binding", "%s, %s, by %s", placeText(r.Binding), expiry, r.Binding.Owner)
 	return Reply{Text: strings.Join(lines, "\n")}, err
+}
+
+// model is the model of a person's next turn, as package agent chooses it.
+func (s Set) model(tx *store.Tx, r Request) (string, error) {
+	if own, err := tx.Setting(r.Session.ID, store.SettingModel); own != "" || err != nil {
+		return own, err
+	}
+	run, err := latestRun(tx, r.Session.ID)
+	if run.Spec.Model != "" || err != nil {
+		return run.Spec.Model, err
+	}
+	return s.o.Config.Model(r.AgentID), nil
 }
 
 // activity says what the session does.

@@ -9,10 +9,6 @@ import (
 	"github.com/skein-bot/skein/core/subagent"
 )
 
-// SettingModel is the session setting that /new <model> writes: the model of
-// the session's own turns. Empty is the agent's.
-const SettingModel = "model"
-
 // stopped is what a command stopped.
 type stopped struct {
 	subagent.Stopped
@@ -64,7 +60,7 @@ func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 		if err := tx.NewGeneration(session.ID); err != nil {
 			return Reply{}, err
 		}
-		err = tx.SetSetting(session.ID, SettingModel, model)
+		err = tx.SetSetting(session.ID, store.SettingModel, model)
 	}
 	return Reply{Text: freshText(what, model)}, err
 }

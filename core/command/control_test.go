@@ -53,7 +53,7 @@ func TestNewAndReset(t *testing.T) {
 			s, err := tx.SessionByKey("agent:main:fake:default:group:Room")
 			if err == nil {
 				g = s.Generation
-				model, err = tx.Setting(s.ID, SettingModel)
+				model, err = tx.Setting(s.ID, store.SettingModel)
 			}
 			return err
 		}))

@@ -31,6 +31,7 @@ type Session struct {
 	Completions                          int    // outcomes numbered so far
 	Waits                                int    // armed waits
 	QueueMode                            string // what /queue chose, "" for the configured mode
+	Model                                string // what /new chose, "" for the agent's model
 	Owner                                string
 	Fence                                int64
 	Ready                                bool
@@ -48,14 +49,14 @@ func (s Session) forked() bool {
 }
 
 const sessionColumns = `id, key, agent, kind, address, title, generation, context_from, fork_session, fork_generation, fork_row,
-	depth, parent_id, ordinals, completions, waits, queue_mode, owner, fence, ready, created_at, used_at, archive_due, archived_at`
+	depth, parent_id, ordinals, completions, waits, queue_mode, model, owner, fence, ready, created_at, used_at, archive_due, archived_at`
 
 func scanSession(s scanner) (Session, error) {
 	var r Session
 	var address string
 	err := s.Scan(&r.ID, &r.Key, &r.Agent, &r.Kind, &address, &r.Title, &r.Generation, &r.ContextFrom, &r.ForkSession,
-		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Waits, &r.QueueMode, &r.Owner, &r.Fence, &r.Ready,
-		&r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt)
+		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Waits, &r.QueueMode, &r.Model, &r.Owner,
+		&r.Fence, &r.Ready, &r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt)
 	r.Address = parseAddress(address)
 	return r, err
 }
@@ -268,14 +269,28 @@ func (tx *Tx) SessionsByPrefix(prefix string, limit int) ([]Session, error) {
 		ORDER BY key LIMIT $3`, prefix, prefix+"\U0010FFFF", limit)
 }
 
-// SettingQueue is the queue mode that /queue chose. It is part of the session
-// row, because every claim reads it.
-const SettingQueue = "queue"
+// The settings of a session that are part of its row, because every turn reads
+// them.
+const (
+	SettingQueue = "queue" // the queue mode that /queue chose
+	SettingModel = "model" // the model that /new chose
+)
+
+// settingColumn is where the session row has a setting, "" for nowhere.
+func settingColumn(name string) string {
+	switch name {
+	case SettingQueue:
+		return "queue_mode"
+	case SettingModel:
+		return "model"
+	}
+	return ""
+}
 
 // SetSetting stores a per-session setting; an empty value removes it.
 func (tx *Tx) SetSetting(session int64, name, value string) error {
-	if name == SettingQueue {
-		_, err := tx.exec(`UPDATE session SET queue_mode = $2 WHERE id = $1`, session, value)
+	if column := settingColumn(name); column != "" {
+		_, err := tx.exec(`UPDATE session SET `+column+` = $2 WHERE id = $1`, session, value)
 		return err
 	}
 	if value == "" {
@@ -288,16 +303,12 @@ func (tx *Tx) SetSetting(session int64, name, value string) error {
 }
 
 // Setting returns a per-session setting, "" if unset.
-func (tx *Tx) Setting(session int64, name string) (string, error) {
-	if name == SettingQueue {
-		s, err := tx.SessionByID(session)
-		if errors.Is(err, ErrNotFound) {
-			return "", nil
-		}
-		return s.QueueMode, err
+func (tx *Tx) Setting(session int64, name string) (v string, err error) {
+	if column := settingColumn(name); column != "" {
+		err = tx.one(`SELECT `+column+` FROM session WHERE id = $1`, []any{session}, &v)
+	} else {
+		err = tx.one(`SELECT value FROM session_setting WHERE session_id = $1 AND name = $2`, []any{session, name}, &v)
 	}
-	var v string
-	err := tx.one(`SELECT value FROM session_setting WHERE session_id = $1 AND name = $2`, []any{session, name}, &v)
 	if errors.Is(err, ErrNotFound) {
 		return "", nil
 	}

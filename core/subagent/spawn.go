@@ -238,7 +238,7 @@ func (s *spawn) models(set Settings, agentID string) (ref, thinking string) {
 	if agentID != s.scope.Agent {
 		candidates = append(candidates, s.e.Config.Model(agentID))
 	}
-	for _, c := range append(candidates, s.e.Config.Model(s.scope.Agent)) {
+	for _, c := range append(candidates, s.parent.Model, s.e.Config.Model(s.scope.Agent)) {
 		if c == "" {
 			continue
 		}

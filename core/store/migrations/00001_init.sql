@@ -26,6 +26,7 @@ CREATE TABLE session (
   completions  BIGINT NOT NULL DEFAULT 0,
   waits        BIGINT NOT NULL DEFAULT 0,
   queue_mode   TEXT NOT NULL DEFAULT '',
+  model        TEXT NOT NULL DEFAULT '',
   owner        TEXT NOT NULL DEFAULT '',
   fence        BIGINT NOT NULL DEFAULT 0,
   ready        BIGINT NOT NULL DEFAULT 0,
