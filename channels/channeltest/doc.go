@@ -29,9 +29,10 @@
 //     neither it nor its caller counts.
 //
 // Between Down and Up, when the runtime does not run, nothing counts.
-// After Up, and after a poll that failed, an unacknowledged update goes on to
-// count for a moment of wall time, so that a runtime on its way to the next
-// poll, or to a timer, is not taken for a quiet one.
+// After Up, after a poll that failed, and after the clock has moved without one,
+// an unacknowledged update goes on to count for a moment of wall time, so that a
+// runtime on its way to the next poll, or to a timer, is not taken for a quiet
+// one.
 //
 // [Faults], [Recorder] and [Tracker] are parts to build servers from.
 package channeltest

@@ -57,6 +57,9 @@ type Harness interface {
 	// were left waiting and returns when none is left.
 	Up()
 	Down()
+	// Moved is called after the clock has moved: a runtime may be on its way
+	// from a timer to its next poll.
+	Moved()
 	// Close ends the server and waits for its goroutines.
 	Close() error
 }

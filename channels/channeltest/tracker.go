@@ -63,6 +63,19 @@ func (t *Tracker) Up() {
 	}
 }
 
+// Moved lets the updates of accounts that are not being polled count for a
+// moment again.
+func (t *Tracker) Moved() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, a := range t.accounts {
+		if t.up && !a.polled && a.grace == nil && t.pending(name) > 0 {
+			t.extend(name, a, graceAfterFailure)
+			t.count(name, a)
+		}
+	}
+}
+
 // Down stops counting updates, ends what requests wait for, and returns when
 // all requests are answered.
 func (t *Tracker) Down() {

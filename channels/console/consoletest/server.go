@@ -98,6 +98,9 @@ func (s *Server) Up() { s.tracker.Up() }
 // Down implements channeltest.Harness.
 func (s *Server) Down() { s.tracker.Down() }
 
+// Moved implements channeltest.Harness.
+func (s *Server) Moved() { s.tracker.Moved() }
+
 // Close implements channeltest.Harness.
 func (s *Server) Close() error {
 	err := s.http.Close()
