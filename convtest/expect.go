@@ -74,7 +74,7 @@ func (p *play) expectNext(ctx context.Context, do script.Next) error {
 		return err
 	}
 	if do.Place.Each {
-		return p.missed(do.Place, fmt.Sprintf("a thread of %s whose next message matches %s", do.Place, do.Pattern))
+		return p.missed(do.Place, fmt.Sprintf("a thread of %s whose next message matches %s", p.resolve(do.Place), do.Pattern))
 	}
 	return p.missed(do.Place, fmt.Sprintf("the next message of the bot at %s to match %s", do.Place, do.Pattern))
 }

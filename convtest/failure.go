@@ -24,7 +24,7 @@ type Failure struct {
 	// Seen is what was there instead: the last messages of the place, with >
 	// before those that no line has consumed, or what a command printed.
 	Seen []string `json:"seen,omitempty"`
-	// Elsewhere are unseen messages of the bot in other places.
+	// Elsewhere are unseen messages of the bot in other places than that.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Log holds the last warnings of the runtime.
 	Log []string `json:"log,omitempty"`
@@ -51,7 +51,7 @@ func (f *Failure) Error() string {
 	}
 	b.WriteString("\n")
 	section(&b, "seen", f.Seen)
-	section(&b, "unseen elsewhere", f.Elsewhere)
+	section(&b, "unseen", f.Elsewhere)
 	section(&b, "log", f.Log)
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -41,7 +41,7 @@ func (s *stage) startOnce() error {
 	for _, server := range s.servers {
 		server.Up()
 	}
-	err = s.drive("the start", made.Start)
+	err = s.hold("the start", made.Start)
 	if point, _ := s.watch.hit(); err != nil && point == "" {
 		return s.failed(err)
 	}
@@ -84,7 +84,7 @@ func (s *stage) kill() error {
 // end waits until nothing of the runtime is left.
 func (s *stage) end() error {
 	if s.app != nil {
-		ctx, cancel := patient(context.Background())
+		ctx, cancel := s.patient(context.Background())
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -128,7 +128,7 @@ func (s *stage) down() error {
 	}
 	s.watch.detach()
 	s.crash = context.Background()
-	ctx, cancel := patient(context.Background())
+	ctx, cancel := s.patient(context.Background())
 	defer cancel()
 	if s.work.Zero(ctx) != nil {
 		return s.stuck("the runtime has ended, but its work does not")

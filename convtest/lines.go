@@ -18,7 +18,10 @@ func (p *play) life(do script.Statement) error {
 	s := p.stage
 	switch do := do.(type) {
 	case script.Kill:
-		defer p.transcript.note("kill")
+		if !s.up() {
+			return nil
+		}
+		p.transcript.note("kill")
 		return s.kill()
 	case script.Restart:
 		if s.up() {
@@ -98,7 +101,7 @@ func (p *play) reload() error {
 	if !p.stage.up() {
 		return nil
 	}
-	err := p.stage.drive("the reload", func(ctx context.Context) error {
+	err := p.stage.hold("the reload", func(ctx context.Context) error {
 		_, err := p.stage.app.Reload(ctx, p.cfg)
 		return err
 	})
@@ -166,12 +169,12 @@ func (p *play) runCommand(cmd script.Command) error {
 	}
 	env := CLIEnv{Dir: p.dir, Config: p.cfg, World: world.New(p.stage.clock, p.stage.work, p.seed), App: p.stage.app}
 	if env.App != nil {
-		env.API = api(env.App)
+		env.API = env.App.API()
 	}
 	p.ran = true
 	p.stage.watch.mask(true)
 	defer p.stage.watch.mask(false)
-	err := p.stage.drive("the command", func(ctx context.Context) error {
+	err := p.stage.hold("the command", func(ctx context.Context) error {
 		p.output, p.exit = p.opts.RunCLI(ctx, args, env)
 		return nil
 	})

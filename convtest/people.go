@@ -19,23 +19,18 @@ func (p *play) people(ctx context.Context, do script.Statement) error {
 		post := channeltest.Post{Text: p.expand(do.Text), File: &channeltest.File{Name: f.Name, Data: f.Data}}
 		return p.post(ctx, do.User, p.resolve(do.Place), post)
 	case script.Edit:
-		on, ref, by, err := p.message(do.User, do.Target, do.Place)
-		if err != nil {
-			return err
-		}
-		return refused(on.server.Edit(ctx, by, ref, p.expand(do.Text)))
+		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+			return m.at.server.Edit(ctx, by, m.ref(), p.expand(do.Text))
+		})
 	case script.Delete:
-		on, ref, by, err := p.message(do.User, do.Target, do.Place)
-		if err != nil {
-			return err
-		}
-		return refused(on.server.Delete(ctx, by, ref))
+		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+			p.wrote = slices.DeleteFunc(p.wrote, func(w wrote) bool { return w == m })
+			return m.at.server.Delete(ctx, by, m.ref())
+		})
 	case script.React:
-		on, ref, by, err := p.message(do.User, do.Target, do.Place)
-		if err != nil {
-			return err
-		}
-		return refused(on.server.React(ctx, by, ref, do.Emoji))
+		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+			return m.at.server.React(ctx, by, m.ref(), do.Emoji)
+		})
 	case script.Press:
 		by, err := p.user(do.User)
 		if err != nil {
@@ -47,6 +42,19 @@ func (p *play) people(ctx context.Context, do script.Statement) error {
 		return p.openTopic(ctx, do)
 	}
 	return nil
+}
+
+// change does something to the message that a line means.
+func (p *play) change(u script.User, t script.Target, place script.Place, do func(by channeltest.User, m wrote) error) error {
+	by, err := p.user(u)
+	if err != nil {
+		return err
+	}
+	m, err := p.message(u.Name, t, place)
+	if err != nil {
+		return err
+	}
+	return refused(do(by, m))
 }
 
 // user is a person as test servers know one. Somebody who is called owner for
@@ -68,10 +76,11 @@ func (p *play) say(ctx context.Context, do script.Say) error {
 	at := p.resolve(do.Place)
 	post := channeltest.Post{Text: p.expand(do.Text), Command: do.Command}
 	if do.ReplyTo != "" {
-		_, ref, _, err := p.message(do.User, do.ReplyTo, do.Place)
+		m, err := p.message(do.User.Name, do.ReplyTo, do.Place)
 		if err != nil {
 			return err
 		}
+		ref := m.ref()
 		post.ReplyTo = &ref
 	}
 	return p.post(ctx, do.User, at, post)
@@ -87,8 +96,7 @@ func (p *play) post(ctx context.Context, u script.User, at spot, post channeltes
 	if err != nil {
 		return refused(err)
 	}
-	p.last[u.Name], p.lastOn[u.Name] = ref, at.channel
-	p.lastAt[lastKey{u.Name, at.name, at.at}] = ref
+	p.wrote = append(p.wrote, wrote{by: u.Name, at: at, id: ref.ID})
 	return nil
 }
 
@@ -110,33 +118,37 @@ func (p *play) openTopic(ctx context.Context, do script.OpenTopic) error {
 
 // message finds the message that LAST or BOT means: at the place of the line,
 // if it has one, else LAST anywhere, and BOT where that person wrote last.
-func (p *play) message(u script.User, t script.Target, place script.Place) (on *channel, ref channeltest.Ref, by channeltest.User, err error) {
-	if by, err = p.user(u); err != nil {
-		return nil, ref, by, err
-	}
-	ref, wrote := p.last[u.Name]
-	on = p.lastOn[u.Name]
-	if place.Channel != "" {
-		at := p.resolve(place)
-		on = at.channel
-		ref, wrote = p.lastAt[lastKey{u.Name, at.name, at.at}]
-		ref.Place = at.at
-	}
-	switch {
-	case t == script.Last && wrote:
-		return on, ref, by, nil
-	case t == script.Last:
-		return nil, ref, by, &expectError{expected: "a message of " + u.Name + " before this line", seen: []string{"there is none"}}
-	case on == nil:
-		return nil, ref, by, &expectError{expected: u.Name + " to have written somewhere, so that BOT means the bot there", seen: []string{"nothing"}}
-	}
-	for _, m := range slices.Backward(on.server.Messages(ref.Place)) {
-		if m.Own {
-			return on, channeltest.Ref{Place: ref.Place, ID: m.ID}, by, nil
+func (p *play) message(by string, t script.Target, place script.Place) (wrote, error) {
+	var newest *wrote
+	for i, w := range p.wrote {
+		if w.by == by && (place.Channel == "" || w.at == p.resolve(place)) {
+			newest = &p.wrote[i]
 		}
 	}
-	return nil, ref, by, &expectError{expected: "a message of the bot at " + spot{on, ref.Place}.String(), seen: []string{"there is none"}}
+	if t == script.Last {
+		if newest == nil {
+			return wrote{}, &expectError{expected: "a message of " + by + " before this line", seen: []string{"there is none"}}
+		}
+		return *newest, nil
+	}
+	var at spot
+	switch {
+	case place.Channel != "":
+		at = p.resolve(place)
+	case newest != nil:
+		at = newest.at
+	default:
+		return wrote{}, &expectError{expected: by + " to have written somewhere, so that BOT means the bot there", seen: []string{"nothing"}}
+	}
+	for _, m := range slices.Backward(at.server.Messages(at.at)) {
+		if m.Own {
+			return wrote{at: at, id: m.ID}, nil
+		}
+	}
+	return wrote{}, &expectError{expected: "a message of the bot at " + at.String(), seen: []string{"there is none"}}
 }
+
+func (w wrote) ref() channeltest.Ref { return channeltest.Ref{Place: w.at.at, ID: w.id} }
 
 // refused explains the error of a test server.
 func refused(err error) error {

@@ -36,18 +36,18 @@ type play struct {
 	owners []string // senders that lines called owner, so far
 
 	vars    map[string]string
-	last    map[string]channeltest.Ref // the newest message of each person
-	lastOn  map[string]*channel
-	lastAt  map[lastKey]channeltest.Ref
-	output  string // of the last command
+	wrote   []wrote // what people wrote and did not delete
+	output  string  // of the last command
 	exit    int
 	ran     bool // there was a command
 	current int  // the index of the line that is played
 }
 
-type lastKey struct {
-	name, channel string
-	at            channeltest.Place
+// wrote is a message of a person.
+type wrote struct {
+	by string
+	at spot
+	id string
 }
 
 // channel is a channel of the script with its test server.
@@ -86,8 +86,6 @@ func (p *play) run(ctx context.Context) (result played, err error) {
 		p.state = p.opts.StateDir
 	}
 	p.vars = make(map[string]string)
-	p.last, p.lastOn = make(map[string]channeltest.Ref), make(map[string]*channel)
-	p.lastAt = make(map[lastKey]channeltest.Ref)
 	p.log = new(recentLog)
 	p.stage = newStage(start(), p.seed)
 	p.stage.watch.killAt = p.killAt

@@ -22,6 +22,8 @@ type App interface {
 	Stop(ctx context.Context) error
 	Kill()
 	Reload(ctx context.Context, next *config.Config) (config.Plan, error)
+	// API returns the API as on the unix socket.
+	API() http.Handler
 	// DB returns the store. Nil means that there is none; then the runtime
 	// counts as idle whenever the world is quiet.
 	DB() *store.DB
@@ -47,14 +49,6 @@ type CLIEnv struct {
 	App App
 	// API is the runtime's API as on its unix socket, nil while it is down.
 	API http.Handler
-}
-
-// api returns the API of a runtime that has one.
-func api(a App) http.Handler {
-	if served, ok := a.(interface{ API() http.Handler }); ok {
-		return served.API()
-	}
-	return nil
 }
 
 // busy reports whether a runtime has something to do now: a session that is

@@ -2,6 +2,8 @@ package convtest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/convtest/script"
@@ -50,7 +52,7 @@ func (p *play) sent(do script.Sent) error {
 			if p.killed() && repeated(ch, r) {
 				continue
 			}
-			return unsent(left, fmt.Sprintf("no request %s on %s that matches %s", do.Method, do.Channel, do.Pattern))
+			return unsent(left, do.Method, fmt.Sprintf("no request %s on %s that matches %s", do.Method, do.Channel, do.Pattern))
 		}
 		ch.sent.matched[r.N] = true
 		return nil
@@ -58,7 +60,7 @@ func (p *play) sent(do script.Sent) error {
 	if do.Not {
 		return nil
 	}
-	return unsent(left, fmt.Sprintf("a request %s on %s that matches %s", do.Method, do.Channel, do.Pattern))
+	return unsent(left, do.Method, fmt.Sprintf("a request %s on %s that matches %s", do.Method, do.Channel, do.Pattern))
 }
 
 // repeated tells a request that repeats an earlier one word for word, as after
@@ -72,14 +74,24 @@ func repeated(ch *channel, r channeltest.Request) bool {
 	return false
 }
 
-// unsent is a failure about requests.
-func unsent(list []channeltest.Request, expected string) error {
+// unsent is a failure about requests: it shows those of the method, or what
+// other methods there were.
+func unsent(list []channeltest.Request, method, expected string) error {
 	e := &expectError{expected: expected}
+	var others []string
 	for _, r := range list {
-		e.seen = append(e.seen, fmt.Sprintf("%s %s", r.Native, r.JSON))
+		if r.Is(method) {
+			e.seen = append(e.seen, fmt.Sprintf("%s %s", r.Native, r.JSON))
+		} else if !slices.Contains(others, r.Native) {
+			others = append(others, r.Native)
+		}
 	}
-	if len(list) == 0 {
-		e.seen = []string{"no request since the last such line"}
+	if len(e.seen) > 0 {
+		return e
+	}
+	e.seen = []string{"no such request since the last such line"}
+	if len(others) > 0 {
+		e.seen = append(e.seen, "but these: "+strings.Join(others, " "))
 	}
 	return e
 }

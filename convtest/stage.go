@@ -13,9 +13,9 @@ import (
 	"github.com/skein-bot/skein/core/world"
 )
 
-// patience is how long, in wall time, the world may be busy, or something may
-// take that the script asked for.
-const patience = 30 * time.Second
+// maxPatience is how long, in wall time, the world may be busy, or something
+// may take that the script asked for.
+const maxPatience = 30 * time.Second
 
 // maxSteps bounds how often timers may fire while the clock stands still.
 const maxSteps = 100_000
@@ -27,6 +27,8 @@ type stage struct {
 	work    *world.Work
 	servers []channeltest.Server
 	seed    uint64
+	// patience is maxPatience, except in tests of this package.
+	patience time.Duration
 	// make makes a runtime in a new world.
 	make func(w *world.World) (App, error)
 
@@ -41,24 +43,26 @@ type stage struct {
 
 func newStage(start time.Time, seed uint64) *stage {
 	work := new(world.Work)
-	return &stage{clock: clock.NewVirtual(start, work), work: work, seed: seed, crash: context.Background(), onLife: func(string) {}}
+	return &stage{
+		clock: clock.NewVirtual(start, work), work: work, seed: seed, patience: maxPatience, crash: context.Background(), onLife: func(string) {},
+	}
 }
 
 // up reports whether the runtime runs.
 func (s *stage) up() bool { return s.app != nil }
 
 // errStuck is the cause of a context whose patience ended.
-var errStuck = errors.New("30 s of wall time passed")
+var errStuck = errors.New("patience has ended")
 
 // stuckError says that the world does not become quiet.
 func (s *stage) stuck(what string) error {
-	return fmt.Errorf("%s within %s of wall time; %s", what, patience, s.work.Holders())
+	return fmt.Errorf("%s within %s of wall time; %s", what, s.patience, s.work.Holders())
 }
 
 // patient returns a context that ends when patience does, with errStuck.
-func patient(parent context.Context) (context.Context, context.CancelFunc) {
+func (s *stage) patient(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	t := clock.Real{}.AfterFunc(patience, func() { cancel(errStuck) })
+	t := clock.Real{}.AfterFunc(s.patience, func() { cancel(errStuck) })
 	return ctx, func() {
 		t.Stop()
 		cancel(nil)
@@ -84,7 +88,7 @@ func (s *stage) settle() error {
 
 // quiet waits until nothing is in progress or ctx ends.
 func (s *stage) quiet(parent context.Context) error {
-	ctx, cancel := patient(parent)
+	ctx, cancel := s.patient(parent)
 	defer cancel()
 	for {
 		if err := s.work.Zero(ctx); err != nil {
@@ -97,7 +101,8 @@ func (s *stage) quiet(parent context.Context) error {
 		for range 8 { // lets whoever was about to count something do so
 			runtime.Gosched()
 		}
-		if m, again := s.work.State(); n == 0 && m == 0 && version == again && s.clock.WakeCancelled() == 0 {
+		woken := s.clock.WakeCancelled()
+		if m, again := s.work.State(); n == 0 && m == 0 && version == again && woken == 0 {
 			return nil
 		}
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), errStuck) {
@@ -118,8 +123,16 @@ func (s *stage) step(limit time.Time) (moved bool, err error) {
 	if s.steps > maxSteps {
 		return false, fmt.Errorf("timers fire without end at %s; %s", s.clock.Now().Format(time.RFC3339Nano), s.work.Holders())
 	}
-	s.clock.AdvanceTo(due)
+	s.moveTo(due)
 	return true, nil
+}
+
+// moveTo moves the clock.
+func (s *stage) moveTo(t time.Time) {
+	s.clock.AdvanceTo(t)
+	for _, server := range s.servers {
+		server.Moved()
+	}
 }
 
 // wait lets time pass, as little as possible and at most d, until done says so
@@ -159,7 +172,7 @@ func (s *stage) advance(d time.Duration) error {
 			return err
 		}
 	}
-	s.clock.AdvanceTo(limit)
+	s.moveTo(limit)
 	return s.settle()
 }
 
@@ -179,10 +192,17 @@ func (s *stage) idle() error {
 	return err
 }
 
-// drive runs f, and lets time pass where f waits for it. A cut of the world
+// hold runs f with the clock at rest, as work of its own. A cut of the world
 // meanwhile is left to settle.
+func (s *stage) hold(what string, f func(ctx context.Context) error) error {
+	defer s.work.Begin(what)()
+	return s.drive(what, f)
+}
+
+// drive runs f, and lets time pass where f waits for somebody who sleeps. A cut
+// of the world meanwhile is left to settle.
 func (s *stage) drive(what string, f func(ctx context.Context) error) error {
-	ctx, cancel := patient(context.Background())
+	ctx, cancel := s.patient(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
 	returned, done := context.WithCancel(ctx)
@@ -194,12 +214,15 @@ func (s *stage) drive(what string, f func(ctx context.Context) error) error {
 	for {
 		select {
 		case err := <-result:
+			if err != nil && errors.Is(context.Cause(ctx), errStuck) {
+				return s.stuck(what + " does not end")
+			}
 			return err
 		case <-ctx.Done():
 			return s.stuck(what + " does not end")
 		default:
 		}
-		if s.work.Zero(returned) == nil && !s.endsSoon(returned) {
+		if s.work.Zero(returned) == nil && !s.endsSoon(returned) && s.clock.Sleepers() > 0 {
 			if _, err := s.step(limit); err != nil {
 				return err
 			}
@@ -211,7 +234,7 @@ const (
 	driveLimit = time.Hour
 	// driveGrace is how long, in wall time, something may go on in a quiet
 	// world before the clock moves for it.
-	driveGrace = 50 * time.Millisecond
+	driveGrace = 5 * time.Millisecond
 )
 
 // endsSoon reports whether ctx ends, or the world gets busy, within the grace.
