@@ -45,6 +45,13 @@ func appendJoined(to, blocks []Block, joined bool) []Block {
 	return append(to, blocks...)
 }
 
+// Literal returns the document of a text without markup: whatever looks like
+// markup in it is shown as it stands, line breaks are kept, white space at its
+// end goes. It does not block.
+func Literal(s string) *Document {
+	return &Document{Blocks: literal(strings.ReplaceAll(valid(s), "\r\n", "\n"))}
+}
+
 // literal shows text as it stands.
 func literal(s string) []Block {
 	p := &Paragraph{}

@@ -87,3 +87,16 @@ func TestB275_BackticksInCode(t *testing.T) {
 	require.Equal(t, []text.Block{&text.CodeBlock{Info: "md", Code: "```go\nx\n```\n"}}, text.Parse(nested).Blocks)
 	require.Equal(t, nested, plain(nested))
 }
+
+func TestLiteralTextIsNoMarkup(t *testing.T) {
+	for _, s := range []string{
+		"Sub-agents:\n1. cats\n3. bees\nAgents: main",
+		"a*b*c_d_ [x](y) <target> `code` # ~~~ \\*",
+		"    four spaces\n\n\nand three line ends",
+		"```\nno fence",
+		"",
+	} {
+		require.Equal(t, s, text.Plain{}.Render(text.Literal(s)).Text)
+	}
+	require.Equal(t, "a\nb\uFFFD", text.Plain{}.Render(text.Literal("a\r\nb\xff \n")).Text)
+}

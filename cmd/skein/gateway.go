@@ -51,7 +51,7 @@ func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
 	}
 	g.app, err = app.New(app.Options{
 		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log,
-		Split: splitText, Render: renderText, LoadConfig: o.load, Began: e.began,
+		Split: splitText, Render: renderText, Literal: literalText, LoadConfig: o.load, Began: e.began,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.closeHub(), g.socket.Close())
@@ -89,6 +89,14 @@ func renderText(channel, s string) string {
 		return s
 	}
 	return text.Plain{}.Render(text.Parse(s)).Text
+}
+
+// literalText writes a text without markup for a channel.
+func literalText(channel, s string) string {
+	if channel != console.Channel {
+		return s
+	}
+	return text.Plain{}.Render(text.Literal(s)).Text
 }
 
 // The limits of the socket's server. What waits longer is ended.

@@ -68,7 +68,7 @@ func (e *env) play(ctx context.Context, o convtest.Options) error {
 	o.Channels = []convtest.Channel{{Entry: console.Entry(nil), Server: consoletest.Start}}
 	o.Built = e.configOptions().Built
 	o.NewApp = func(ao app.Options) (convtest.App, error) {
-		ao.Split, ao.Render = splitText, renderText
+		ao.Split, ao.Render, ao.Literal = splitText, renderText, literalText
 		return app.New(ao)
 	}
 	o.RunCLI = runInScript

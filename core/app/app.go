@@ -50,12 +50,13 @@ type Options struct {
 	// Scripted is asked for the state and the recorder of a scripted provider
 	// when it is made; nil makes fresh ones.
 	Scripted func(provider string) scripted.Options
-	// Split and Render shape outgoing text; nil leaves text as it is and cuts
-	// it at the channel's limit. The skein program passes package
-	// channels/text.
-	Split  func(text string, caps core.Capabilities) []string
-	Render func(channel, text string) string
-	Plain  func(channel, part string) string
+	// Split, Render, Literal and Plain shape outgoing text as delivery.Options
+	// has it; nil leaves text as it is and cuts it at the channel's limit. The
+	// skein program passes package channels/text.
+	Split   func(text string, caps core.Capabilities) []string
+	Render  func(channel, text string) string
+	Literal func(channel, text string) string
+	Plain   func(channel, part string) string
 	// LoadConfig reads the configuration anew, for a reload through the API; nil
 	// refuses one.
 	LoadConfig func() (*config.Config, error)
@@ -159,7 +160,7 @@ func (a *App) join() error {
 		Hooks: threadbind.NewHooks(a.world.Clock, a.log, 0, a.opts.Extensions...), Zone: a.zone,
 	})
 	a.delivery = delivery.New(delivery.Options{
-		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: a.opts.Split, Render: a.opts.Render, Plain: a.opts.Plain,
+		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: a.opts.Split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
 		OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
 	})
 	a.engine = subagent.New(subagent.Options{

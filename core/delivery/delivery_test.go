@@ -272,6 +272,24 @@ func TestPartsThatRenderToNothing(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "<!-- -->"}, r.platform.texts())
 }
 
+func TestTextsOfTheRuntimeHaveNoMarkup(t *testing.T) {
+	r := start(t, true, func(o *Options) {
+		o.Render = func(_, text string) string { return "rendered " + text }
+		o.Literal = func(_, text string) string { return "literal " + text }
+	})
+	rows := map[store.OutboxKind]string{
+		store.OutFinal: "rendered", store.OutProgress: "rendered", store.OutNotice: "rendered", store.OutSend: "rendered",
+		store.OutCommand: "literal", store.OutIntro: "literal", store.OutFarewell: "literal",
+	}
+	for kind, want := range rows {
+		m := message("2. a*b*")
+		m.Kind = kind
+		r.post(m)
+		texts := r.platform.texts()
+		require.Equal(t, want+" 2. a*b*", texts[len(texts)-1], "%s", kind)
+	}
+}
+
 func TestARendererThatPanics(t *testing.T) {
 	r := start(t, true, func(o *Options) {
 		o.Render = func(_, text string) string { panic(text) }

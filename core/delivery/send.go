@@ -53,7 +53,7 @@ func (w *worker) deliver(it *item) verdict {
 			return v
 		}
 	}
-	parts := w.parts(it.row.Text)
+	parts := w.parts(it.row.Text, it.row.Kind.Literal())
 	if it.row.PartsSent >= len(parts) { // it is cut into fewer parts now than when it was begun
 		return w.conclude(it)
 	}
@@ -109,17 +109,21 @@ func (w *worker) mark(it *item) (v verdict, ok bool) {
 	return 0, true
 }
 
-// parts renders and cuts a text. Equal texts give equal parts. A renderer that
+// parts renders and cuts a text; literal is one without markup. Equal texts
+// give equal parts. A renderer that
 // panics costs the message its form, not the process its life.
-func (w *worker) parts(text string) (parts []string) {
+func (w *worker) parts(text string, literal bool) (parts []string) {
 	defer func() {
 		if r := recover(); r != nil {
 			w.log.Error("a message could not be rendered; it is sent as it is", "panic", r, "stack", string(debug.Stack()))
 			parts = []string{text}
 		}
 	}()
-	rendered := text
-	if render := w.s.opts.Render; render != nil {
+	render, rendered := w.s.opts.Render, text
+	if literal {
+		render = w.s.opts.Literal
+	}
+	if render != nil {
 		rendered = render(w.account.Channel, text)
 	}
 	cut := []string{rendered}

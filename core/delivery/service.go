@@ -58,6 +58,9 @@ type Options struct {
 	// Render turns the text of a row into the channel's own notation; nil
 	// leaves it. It must be pure.
 	Render func(channel, text string) string
+	// Literal is Render for texts without markup (store.OutboxKind.Literal);
+	// nil leaves them. It must be pure.
+	Literal func(channel, text string) string
 	// Split cuts rendered text into messages that the platform takes, in
 	// order; nil makes one message of it. It must be pure: a message that was
 	// sent in part is cut again and resumed at its first unsent part.
