@@ -35,8 +35,8 @@ type Failure struct {
 	Down   bool   `json:"down,omitempty"` // the runtime did not run
 }
 
-// Error returns the whole report on several lines.
-func (f *Failure) Error() string {
+// String returns the whole report on several lines.
+func (f *Failure) String() string {
 	var b strings.Builder
 	b.WriteString(f.File)
 	if f.Line > 0 {
@@ -66,9 +66,14 @@ func section(b *strings.Builder, name string, lines []string) {
 	}
 }
 
+// failedError ends a play with its report.
+type failedError struct{ report *Failure }
+
+func (e failedError) Error() string { return e.report.String() }
+
 // failure makes the report about a line.
 func (p *play) failure(line script.Line, err error) error {
-	if bad := new(badScript); errors.As(err, bad) {
+	if bad := new(badScriptError); errors.As(err, bad) {
 		return err
 	}
 	f := &Failure{
@@ -79,14 +84,14 @@ func (p *play) failure(line script.Line, err error) error {
 	var e *expectError
 	if !errors.As(err, &e) {
 		f.Expected = "the line to work: " + err.Error()
-		return f
+		return failedError{f}
 	}
 	f.Expected, f.Seen = e.expected, e.seen
 	if e.at != nil {
 		f.Seen = p.lastMessages(*e.at)
 	}
 	f.Elsewhere = p.unseenElsewhere(e.at)
-	return f
+	return failedError{f}
 }
 
 // How much a report shows.

@@ -68,13 +68,13 @@ type played struct {
 	virtual time.Duration
 }
 
-// badScript is the error of a script that cannot be played at all.
-type badScript struct{ err error }
+// badScriptError is the error of a script that cannot be played at all.
+type badScriptError struct{ err error }
 
-func (e badScript) Error() string { return e.err.Error() }
-func (e badScript) Unwrap() error { return e.err }
+func (e badScriptError) Error() string { return e.err.Error() }
+func (e badScriptError) Unwrap() error { return e.err }
 
-// run plays the script once. The error is a badScript or a *Failure.
+// run plays the script once. The error is a badScriptError or a failedError.
 func (p *play) run(ctx context.Context) (result played, err error) {
 	tmp, err := os.MkdirTemp("", "skein-test-")
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *play) open() error {
 	}
 	cfg, err := p.loadConfig(configFile)
 	if err != nil {
-		return badScript{err}
+		return badScriptError{err}
 	}
 	p.cfg = cfg
 	for name, provider := range cfg.Models.Providers {
@@ -138,7 +138,7 @@ func (p *play) open() error {
 			_, err = app.ParseScript(filepath.Base(provider.File), src)
 		}
 		if err != nil {
-			return badScript{fmt.Errorf("the scripted model %q: %w", name, err)}
+			return badScriptError{fmt.Errorf("the scripted model %q: %w", name, err)}
 		}
 	}
 	return nil
@@ -157,7 +157,7 @@ func (p *play) openChannel(name string) error {
 	all := p.opts.channels()
 	i := slices.IndexFunc(all, func(c Channel) bool { return c.Entry.Name == name })
 	if i < 0 {
-		return badScript{fmt.Errorf("the channel %q is not in this build", name)}
+		return badScriptError{fmt.Errorf("the channel %q is not in this build", name)}
 	}
 	server, err := all[i].Server(channeltest.Options{Clock: p.stage.clock, Work: p.stage.work})
 	if err != nil {

@@ -227,14 +227,15 @@ func (o Options) playOnce(ctx context.Context, s *script.Script, seed uint64, ki
 		}
 		r.Transcript += text
 	}
-	var bad badScript
+	var bad badScriptError
+	var failed failedError
 	switch {
 	case err == nil:
 		return last, true
 	case errors.As(err, &bad):
 		r.bad(bad.err)
-	case errors.As(err, &r.Failure):
-		r.Status = Fail
+	case errors.As(err, &failed):
+		r.Status, r.Failure = Fail, failed.report
 	default:
 		r.Status = Fail
 		r.Failure = &Failure{File: r.File, Expected: "the script to be played: " + err.Error(), Seed: seed, At: p.elapsed()}

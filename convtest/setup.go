@@ -93,7 +93,10 @@ func (p *play) decodeConfig(path string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cfg, cfg.ResolveSecrets(p.configOptions())
+	if err := cfg.ResolveSecrets(p.configOptions()); err != nil {
+		return nil, err
+	}
+	return cfg, nil
 }
 
 // baseConfig is what the script's configuration is laid over.

@@ -117,7 +117,8 @@ func (s *stage) step(limit time.Time) (moved bool, err error) {
 	if !ok || due.After(limit) {
 		return false, nil
 	}
-	if s.steps++; due.After(s.clock.Now()) {
+	s.steps++
+	if due.After(s.clock.Now()) {
 		s.steps = 0
 	}
 	if s.steps > maxSteps {

@@ -1,0 +1,191 @@
+package convtest
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// storeApp is a runtime that has only a store.
+type storeApp struct {
+	fakeApp
+	db *store.DB
+}
+
+func (s *storeApp) DB() *store.DB { return s.db }
+
+func newStoreApp(t *testing.T) *storeApp {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{
+		Path: filepath.Join(t.TempDir(), "a.db"), World: world.New(clock.Real{}, nil, 1),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return &storeApp{db: db}
+}
+
+func (s *storeApp) write(t *testing.T, unit func(tx *store.Tx) error) {
+	t.Helper()
+	require.NoError(t, s.db.Write(t.Context(), unit))
+}
+
+// post queues a message and lets it wait until at.
+func (s *storeApp) post(t *testing.T, thread string, kind store.OutboxKind, at core.Millis) int64 {
+	t.Helper()
+	var id int64
+	s.write(t, func(tx *store.Tx) error {
+		row := store.Outbox{Kind: kind, Address: core.Address{Channel: "console", Account: "default", Conversation: "main", Thread: thread}}
+		var err error
+		if id, _, err = tx.InsertOutbox(row); err != nil || at == 0 {
+			return err
+		}
+		row.ID, row.State, row.NextAt = id, store.OutQueued, at
+		_, err = tx.UpdateOutbox(row)
+		return err
+	})
+	return id
+}
+
+func TestBusy(t *testing.T) {
+	const now = core.Millis(1000)
+	for _, c := range []struct {
+		name  string
+		setUp func(t *testing.T, s *storeApp)
+		want  bool
+	}{
+		{"nothing", func(*testing.T, *storeApp) {}, false},
+		{"a message that is due", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, 0) }, true},
+		{"one whose next try is due", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, now) }, true},
+		{"a retry ahead", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, now+1) }, false},
+		{"one behind a retry", func(t *testing.T, s *storeApp) {
+			s.post(t, "", store.OutFinal, now+1)
+			s.post(t, "", store.OutFinal, 0)
+		}, false},
+		{"one of another thread", func(t *testing.T, s *storeApp) {
+			s.post(t, "", store.OutFinal, now+1)
+			s.post(t, "t1", store.OutFinal, 0)
+		}, true},
+		{"a command reply waits for nobody", func(t *testing.T, s *storeApp) {
+			s.post(t, "", store.OutFinal, now+1)
+			s.post(t, "", store.OutCommand, 0)
+		}, true},
+		{"many behind a retry", func(t *testing.T, s *storeApp) {
+			s.post(t, "", store.OutFinal, now+1)
+			for range outboxPage {
+				s.post(t, "", store.OutFinal, 0)
+			}
+		}, false},
+		{"a session that is ready", func(t *testing.T, s *storeApp) {
+			s.write(t, func(tx *store.Tx) error {
+				x, err := tx.InsertSession(store.Session{Key: "agent:main:main", Agent: "main", Kind: core.SessionMain})
+				if err != nil {
+					return err
+				}
+				return tx.MarkReady(x.ID, 1)
+			})
+		}, true},
+		{"a turn", func(t *testing.T, s *storeApp) {
+			s.write(t, func(tx *store.Tx) error {
+				_, err := tx.InsertTurn(store.Turn{Session: 1, Kind: store.InboxMessage, Lane: store.LaneMain})
+				return err
+			})
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStoreApp(t)
+			c.setUp(t, s)
+			got, err := busy(t.Context(), s, now)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	got, err := busy(t.Context(), new(fakeApp), now)
+	require.NoError(t, err)
+	require.False(t, got, "without a store only the world tells")
+}
+
+func TestResent(t *testing.T) {
+	s := newStoreApp(t)
+	at := core.Address{Channel: "console", Account: "default", Conversation: "main", Thread: "t1"}
+	id := s.post(t, "t1", store.OutFinal, 0)
+	again, err := resent(t.Context(), s, at)
+	require.NoError(t, err)
+	require.False(t, again)
+	s.write(t, func(tx *store.Tx) error {
+		_, err := tx.MarkSending(id, 1, true)
+		return err
+	})
+	again, err = resent(t.Context(), s, at)
+	require.NoError(t, err)
+	require.True(t, again)
+	at.Thread = ""
+	again, err = resent(t.Context(), s, at)
+	require.NoError(t, err)
+	require.False(t, again, "another place")
+}
+
+// requestServer has nothing but recorded requests.
+type requestServer struct {
+	channeltest.Server
+	recorder channeltest.Recorder
+}
+
+func (r *requestServer) Requests(since int) []channeltest.Request { return r.recorder.Requests(since) }
+
+func TestSentWindow(t *testing.T) {
+	server := new(requestServer)
+	send := func(texts ...string) {
+		for _, text := range texts {
+			server.recorder.Record(channeltest.Request{Method: "send", JSON: []byte(text)})
+		}
+	}
+	var w sentWindow
+	look := func(line int) (seen []string) {
+		for _, r := range w.requests(server, line) {
+			seen = append(seen, string(r.JSON))
+		}
+		return seen
+	}
+	send("a", "b")
+	require.Equal(t, []string{"a", "b"}, look(0), "the first line of a script sees everything")
+	w.matched[1] = true
+	require.Equal(t, []string{"a"}, look(1), "what a line has matched is not there for the next one")
+	send("c")
+	require.Equal(t, []string{"a", "c"}, look(2))
+	require.Empty(t, look(5), "after other lines only what is new")
+	send("d")
+	require.Equal(t, []string{"d"}, look(6))
+	require.Empty(t, look(9))
+}
+
+func TestOnlyRepeatedRequestsAreForgiven(t *testing.T) {
+	server := new(requestServer)
+	for _, text := range []string{"a", "b", "a"} {
+		server.recorder.Record(channeltest.Request{Native: "send", JSON: []byte(text)})
+	}
+	ch := &channel{server: server}
+	all := server.Requests(0)
+	require.Equal(t, []bool{false, false, true}, []bool{repeated(ch, all[0]), repeated(ch, all[1]), repeated(ch, all[2])})
+}
+
+func TestRecentLog(t *testing.T) {
+	l := new(recentLog)
+	log := slog.New(l)
+	log.Info("not kept")
+	for i := range logKept + 2 {
+		log.With("account", "default").WithGroup("x").Warn("slow", "n", i)
+	}
+	lines := l.lines()
+	require.Len(t, lines, logKept)
+	require.Equal(t, "WARN slow account=default n=2", lines[0])
+	require.False(t, l.Enabled(context.Background(), -4))
+}
