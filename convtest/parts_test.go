@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/console/consoletest"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
@@ -18,6 +20,7 @@ import (
 // storeApp is a runtime that has only a store.
 type storeApp struct {
 	fakeApp
+	t  *testing.T
 	db *store.DB
 }
 
@@ -30,19 +33,19 @@ func newStoreApp(t *testing.T) *storeApp {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return &storeApp{db: db}
+	return &storeApp{t: t, db: db}
 }
 
-func (s *storeApp) write(t *testing.T, unit func(tx *store.Tx) error) {
-	t.Helper()
-	require.NoError(t, s.db.Write(t.Context(), unit))
+func (s *storeApp) write(unit func(tx *store.Tx) error) {
+	s.t.Helper()
+	require.NoError(s.t, s.db.Write(s.t.Context(), unit))
 }
 
 // post queues a message and lets it wait until at.
-func (s *storeApp) post(t *testing.T, thread string, kind store.OutboxKind, at core.Millis) int64 {
-	t.Helper()
+func (s *storeApp) post(thread string, kind store.OutboxKind, at core.Millis) int64 {
+	s.t.Helper()
 	var id int64
-	s.write(t, func(tx *store.Tx) error {
+	s.write(func(tx *store.Tx) error {
 		row := store.Outbox{Kind: kind, Address: core.Address{Channel: "console", Account: "default", Conversation: "main", Thread: thread}}
 		var err error
 		if id, _, err = tx.InsertOutbox(row); err != nil || at == 0 {
@@ -59,33 +62,33 @@ func TestBusy(t *testing.T) {
 	const now = core.Millis(1000)
 	for _, c := range []struct {
 		name  string
-		setUp func(t *testing.T, s *storeApp)
+		setUp func(s *storeApp)
 		want  bool
 	}{
-		{"nothing", func(*testing.T, *storeApp) {}, false},
-		{"a message that is due", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, 0) }, true},
-		{"one whose next try is due", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, now) }, true},
-		{"a retry ahead", func(t *testing.T, s *storeApp) { s.post(t, "", store.OutFinal, now+1) }, false},
-		{"one behind a retry", func(t *testing.T, s *storeApp) {
-			s.post(t, "", store.OutFinal, now+1)
-			s.post(t, "", store.OutFinal, 0)
+		{"nothing", func(*storeApp) {}, false},
+		{"a message that is due", func(s *storeApp) { s.post("", store.OutFinal, 0) }, true},
+		{"one whose next try is due", func(s *storeApp) { s.post("", store.OutFinal, now) }, true},
+		{"a retry ahead", func(s *storeApp) { s.post("", store.OutFinal, now+1) }, false},
+		{"one behind a retry", func(s *storeApp) {
+			s.post("", store.OutFinal, now+1)
+			s.post("", store.OutFinal, 0)
 		}, false},
-		{"one of another thread", func(t *testing.T, s *storeApp) {
-			s.post(t, "", store.OutFinal, now+1)
-			s.post(t, "t1", store.OutFinal, 0)
+		{"one of another thread", func(s *storeApp) {
+			s.post("", store.OutFinal, now+1)
+			s.post("t1", store.OutFinal, 0)
 		}, true},
-		{"a command reply waits for nobody", func(t *testing.T, s *storeApp) {
-			s.post(t, "", store.OutFinal, now+1)
-			s.post(t, "", store.OutCommand, 0)
+		{"a command reply waits for nobody", func(s *storeApp) {
+			s.post("", store.OutFinal, now+1)
+			s.post("", store.OutCommand, 0)
 		}, true},
-		{"many behind a retry", func(t *testing.T, s *storeApp) {
-			s.post(t, "", store.OutFinal, now+1)
+		{"many behind a retry", func(s *storeApp) {
+			s.post("", store.OutFinal, now+1)
 			for range outboxPage {
-				s.post(t, "", store.OutFinal, 0)
+				s.post("", store.OutFinal, 0)
 			}
 		}, false},
-		{"a session that is ready", func(t *testing.T, s *storeApp) {
-			s.write(t, func(tx *store.Tx) error {
+		{"a session that is ready", func(s *storeApp) {
+			s.write(func(tx *store.Tx) error {
 				x, err := tx.InsertSession(store.Session{Key: "agent:main:main", Agent: "main", Kind: core.SessionMain})
 				if err != nil {
 					return err
@@ -93,8 +96,8 @@ func TestBusy(t *testing.T) {
 				return tx.MarkReady(x.ID, 1)
 			})
 		}, true},
-		{"a turn", func(t *testing.T, s *storeApp) {
-			s.write(t, func(tx *store.Tx) error {
+		{"a turn", func(s *storeApp) {
+			s.write(func(tx *store.Tx) error {
 				_, err := tx.InsertTurn(store.Turn{Session: 1, Kind: store.InboxMessage, Lane: store.LaneMain})
 				return err
 			})
@@ -102,7 +105,7 @@ func TestBusy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStoreApp(t)
-			c.setUp(t, s)
+			c.setUp(s)
 			got, err := busy(t.Context(), s, now)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -116,11 +119,11 @@ func TestBusy(t *testing.T) {
 func TestResent(t *testing.T) {
 	s := newStoreApp(t)
 	at := core.Address{Channel: "console", Account: "default", Conversation: "main", Thread: "t1"}
-	id := s.post(t, "t1", store.OutFinal, 0)
+	id := s.post("t1", store.OutFinal, 0)
 	again, err := resent(t.Context(), s, at)
 	require.NoError(t, err)
 	require.False(t, again)
-	s.write(t, func(tx *store.Tx) error {
+	s.write(func(tx *store.Tx) error {
 		_, err := tx.MarkSending(id, 1, true)
 		return err
 	})
@@ -188,4 +191,43 @@ func TestRecentLog(t *testing.T) {
 	require.Len(t, lines, logKept)
 	require.Equal(t, "WARN slow account=default n=2", lines[0])
 	require.False(t, l.Enabled(context.Background(), -4))
+}
+
+// After a random kill a message that had to be sent again does not count the
+// second time, where the platform cannot tell.
+func TestARepetitionAfterAKillIsTolerated(t *testing.T) {
+	s := newStoreApp(t)
+	server, err := consoletest.New(channeltest.Options{Clock: clock.Real{}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	ch := &channel{name: "console", server: server, reader: channeltest.NewReader(server)}
+	p := &play{channels: []*channel{ch}, stage: newStage(start(), 1)}
+	p.stage.app = s
+	at := spot{ch, channeltest.Place{Conversation: "main"}}
+	require.Empty(t, at.unseen()) // looking opens it
+	for _, text := range []string{"one", "two", "one", "one"} {
+		_, err := server.Hub().Send(t.Context(), console.SendRequest{Account: "default", Conversation: "main", Text: text})
+		require.NoError(t, err)
+	}
+	texts := func() (list []string) {
+		unseen, err := p.unseen(t.Context(), at)
+		require.NoError(t, err)
+		for _, m := range unseen {
+			list = append(list, m.Text)
+		}
+		return list
+	}
+	id := s.post("", store.OutFinal, 0)
+	p.stage.watch.killed = world.OutboxAfterSend
+	require.Equal(t, []string{"one", "two", "one", "one"}, texts(), "the store sent nothing again")
+	s.write(func(tx *store.Tx) error {
+		_, err := tx.MarkSending(id, 1, true)
+		return err
+	})
+	ch.idempotent = true
+	require.Len(t, texts(), 4, "a platform that knows repetitions has none")
+	ch.idempotent = false
+	require.Equal(t, []string{"one", "two"}, texts())
+	p.stage.watch.killed = ""
+	require.Equal(t, []string{"one", "two"}, texts(), "consumed is consumed")
 }
