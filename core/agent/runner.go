@@ -317,6 +317,11 @@ func (t *turn) end(ctx context.Context, last *model.Item) error {
 		return err
 	}
 	t.keep(last)
+	if last != nil { // the last step was committed with the end
+		if err := w.Crash(world.StepAfterCommit); err != nil {
+			return err
+		}
+	}
 	return w.Crash(world.TurnAfterEnd)
 }
 
