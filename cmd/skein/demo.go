@@ -45,16 +45,13 @@ OPENAI_MODEL, default the first that it lists), unless --model scripted or
 			if err := e.refuseInScript("demo"); err != nil {
 				return err
 			}
-			if o.script != "" && !o.headless {
-				return usagef("--script plays without a terminal: add --headless")
-			}
 			return e.demo(ctx, o)
 		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "start over: remove ./"+demo.Folder+" first")
 	f.BoolVar(&o.headless, "headless", false, "without a terminal: run until stopped, or play --script")
-	f.StringVar(&o.script, "script", "", "play this conversation script against the demo's configuration, as skein test does")
+	f.StringVar(&o.script, "script", "", "play this conversation script against the demo's configuration, as skein test does; needs no terminal")
 	f.StringVar(&o.model, "model", "", `"scripted", or the id of a model of the service in OPENAI_BASE_URL`)
 	f.DurationVar(&o.patience, "patience", 2*time.Minute, patienceHelp)
 	return cmd
