@@ -188,17 +188,25 @@ func (s *scene) stop() {
 		defer ended()
 		err = s.app.Stop(s.Context())
 	}()
-	for s.work.Zero(over) == nil { // quiet, and yet it waits: for time
-		if due, ok := s.clock.Next(); ok {
+	for over.Err() == nil {
+		if s.work.Zero(over) != nil || (clock.Real{}).Sleep(over, stopGrace) != nil {
+			continue
+		}
+		if n, _ := s.work.State(); n > 0 {
+			continue
+		}
+		if due, ok := s.clock.Next(); ok { // quiet, and yet it waits: for time
 			s.clock.AdvanceTo(due)
 		}
-		runtime.Gosched()
 	}
-	<-over.Done()
 	require.NoError(s, err)
 	s.app = nil
 	s.server.Down()
 }
+
+// stopGrace is how long, in wall time, a stop may go on in a quiet world before
+// the clock moves for it.
+const stopGrace = 10 * time.Millisecond
 
 // restart stops the runtime and starts it again.
 func (s *scene) restart() {
