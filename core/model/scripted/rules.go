@@ -226,15 +226,21 @@ func (r *rule) match(req model.Request, n newest) (groups, bool) {
 		r.When.LastTool != "" && (n.kind != model.ToolOutput || n.tool != r.When.LastTool):
 		return nil, false
 	}
-	switch {
-	case r.result != nil:
-		return n.match(model.ToolOutput, r.result)
-	case r.event != nil:
-		return n.match(model.Event, r.event)
-	case r.user != nil:
-		return n.match(model.User, r.user)
+	var g groups
+	for _, p := range []struct {
+		kind model.ItemKind
+		re   *regexp.Regexp
+	}{{model.ToolOutput, r.result}, {model.Event, r.event}, {model.User, r.user}} {
+		if p.re == nil {
+			continue
+		}
+		m, ok := n.match(p.kind, p.re)
+		if !ok {
+			return nil, false
+		}
+		g = m
 	}
-	return nil, true
+	return g, true
 }
 
 func (r *rule) matchTask(req model.Request) bool {

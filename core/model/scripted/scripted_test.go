@@ -73,6 +73,8 @@ func TestRulesMatch(t *testing.T) {
 		{"system", `{"when":{"system":"/terse/"},"say":"yes"}`, model.Request{System: "be terse"}, "yes"},
 		{"lastTool", `{"when":{"lastTool":"y"},"say":"no"},{"when":{"lastTool":"x"},"say":"yes"}`, items(user("hi"), result("x", "r")), "yes"},
 		{"lastTool and result", `{"when":{"lastTool":"x","result":"/(\\d+)/"},"say":"$1 $0 $2 $$1 ${1}0"}`, items(result("x", "a 42")), "42 42 $2 $1 420"},
+		{"all that is there must match", `{"when":{"result":"/r/","user":"/hi/"},"say":"no"}`, items(user("hi"), result("x", "r")), "ok: r"},
+		{"a result is no completion", `{"when":{"result":"/r/","event":"/r/"},"say":"no"}`, items(event("cats", "r")), `ok: subagent task "cats" ended ok: r`},
 		{"event by label", `{"when":{"event":"/cats/"},"say":"yes"}`, items(event("cats", "r")), "yes"},
 		{"event by task", `{"when":{"event":"/task: find out (.*)/"},"say":"$1"}`, items(event("cats", "r")), "about cats"},
 		{"newest event of a batch first", `{"when":{"event":"/result (\\d)/"},"say":"$1"}`, items(event("a", "result 1"), event("b", "result 2")), "2"},
