@@ -29,6 +29,8 @@ type home struct {
 	hub  *console.Hub
 	app  *app.App
 	last uint64
+	// pages limits the store of the next start.
+	pages int
 }
 
 const baseConfig = `{
@@ -58,7 +60,7 @@ func (h *home) start() {
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log})
+	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log, StorePages: h.pages})
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.app.Start(h.t.Context()))
 }

@@ -145,7 +145,7 @@ func (a accountIntake) LoadCursor(ctx context.Context, name string) (value strin
 // the update must be delivered again.
 func (s *Service) Receive(ctx context.Context, m core.Message) error {
 	defer s.World.Work.Begin("intake")()
-	m.Text = cleanText(m.Text)
+	m.Text, m.Title = cleanText(m.Text), cleanText(m.Title)
 	var after []func(ctx context.Context)
 	err := s.DB.Write(ctx, func(tx *store.Tx) error {
 		after = nil
