@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/config"
@@ -75,6 +76,24 @@ func (c subagentConfig) ModelKnown(ref string) bool {
 }
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
+
+func (c subagentConfig) Price(ref string) subagent.Price {
+	name, id, _ := strings.Cut(ref, "/")
+	for _, m := range c.a.live().cfg.Models.Providers[name].Models {
+		if m.ID == id {
+			return subagent.Price{In: known(m.Cost.Input), Out: known(m.Cost.Output)}
+		}
+	}
+	return subagent.Price{}
+}
+
+// known returns a price, nil where the configuration has none.
+func known(price config.Optional[float64]) *float64 {
+	if usd, ok := price.Get(); ok {
+		return &usd
+	}
+	return nil
+}
 
 func (c subagentConfig) ToolCeiling(s agent.Scope) []string { return c.a.ceiling(s) }
 

@@ -378,7 +378,7 @@ func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bo
 	if err != nil || to.session == 0 {
 		return err
 	}
-	event := completion(run, posted)
+	event := completion(run, posted, e.price(run))
 	event.Told = silent
 	body, err := json.Marshal(model.Item{Kind: model.Event, Completion: &event, At: e.World.Now()})
 	if err != nil {
