@@ -49,9 +49,8 @@ type Options struct {
 	// Base replaces the open configuration: the path of a file over which
 	// skein.json5 of a script is laid.
 	Base string
-	// StateDir is a folder whose store the script goes on with and leaves
-	// behind; empty is a fresh one that is removed. Not with more than one
-	// play.
+	// StateDir is an empty folder in which the script leaves its store; "" is
+	// one that is removed. Not with more than one play.
 	StateDir string
 }
 

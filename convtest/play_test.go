@@ -184,3 +184,31 @@ func TestManual(t *testing.T) {
 	require.Contains(t, string(manual), string(openConfig))
 	require.Contains(t, string(manual), start().Format("Monday, 2 January 2006, 15:04 MST"))
 }
+
+func TestWhatCannotBePlayed(t *testing.T) {
+	_, err := Run(t.Context(), Options{Paths: []string{t.TempDir()}})
+	require.ErrorIs(t, err, ErrNoScripts)
+	_, err = Run(t.Context(), Options{Paths: []string{"testdata/nothing.txtar"}})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Run(t.Context(), Options{Paths: []string{"testdata/pass"}, StateDir: t.TempDir()})
+	require.EqualError(t, err, "a store can be kept of one script, played once")
+}
+
+// A script can run on another configuration, and leave its store behind.
+func TestBaseAndStateDir(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	base := write("base.json5", `{
+		models: { providers: { demo: { type: "scripted", file: "rules.json5" } } },
+		agents: { defaults: { model: "demo/any" } },
+		channels: { console: { dmPolicy: "open", groupPolicy: "open", requireMention: false } },
+	}`)
+	write("rules.json5", `{ rules: [{ say: "Hello from the base." }] }`)
+	first := write("first.txtar", "alice @ console/team: hello\nconsole/team < /from the base/\n")
+	File(t, first, Options{Base: base, StateDir: state})
+	require.FileExists(t, filepath.Join(state, "skein.db"))
+}

@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	if o.StateDir != "" && (len(files) > 1 || o.Repeat > 1 || o.RaceKill) {
-		return Summary{}, errors.New("a store that exists already is for one script, played once")
+		return Summary{}, errors.New("a store can be kept of one script, played once")
 	}
 	if o.Seed == 0 {
 		o.Seed = 1

@@ -149,11 +149,14 @@ func (s *stage) wait(d time.Duration, done func() (bool, error)) (bool, error) {
 			limit, lives = s.clock.Now().Add(d), s.lives
 		}
 		ok, err := done()
+		if ok && err == nil {
+			return true, nil
+		}
 		if point, _ := s.watch.hit(); point != "" {
 			continue // what was asked of the runtime got no answer
 		}
-		if ok || err != nil {
-			return ok, err
+		if err != nil {
+			return false, err
 		}
 		if moved, err := s.step(limit); !moved || err != nil {
 			return false, err
