@@ -121,6 +121,10 @@ func (p poster) Post(tx *store.Tx, row store.Outbox) (int64, bool, error) {
 	return p.r.delivery.Post(tx, row)
 }
 
+func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
+	return p.r.delivery.Withdraw(tx, session)
+}
+
 // quiet waits until nothing is in progress.
 func (r *rig) quiet() {
 	r.Helper()

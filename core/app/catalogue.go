@@ -170,6 +170,10 @@ func (p poster) Post(tx *store.Tx, r store.Outbox) (int64, bool, error) {
 	return p.a.delivery.Post(tx, r)
 }
 
+func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
+	return p.a.delivery.Withdraw(tx, session)
+}
+
 // bindingSettings resolves the rules for bindings of one account.
 func (a *App) bindingSettings(channel, account string) threadbind.Settings {
 	cfg := a.live().cfg

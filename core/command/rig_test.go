@@ -252,6 +252,10 @@ type poster struct{}
 
 func (poster) Post(tx *store.Tx, row store.Outbox) (int64, bool, error) { return tx.InsertOutbox(row) }
 
+func (poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
+	return tx.WithdrawOutbox(session, 0)
+}
+
 type noKernel struct{}
 
 func (noKernel) Wake(int64, store.Lane, bool) {}

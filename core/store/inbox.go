@@ -25,7 +25,7 @@ type InboxState string
 // The states of an inbox row.
 const (
 	InboxQueued InboxState = "queued"
-	InboxHeld   InboxState = "held" // a completion that a wait still holds back
+	InboxHeld   InboxState = "held" // a completion that a wait, or a message that a suspended binding, still holds back
 )
 
 // Lane names a pool of turn slots.
@@ -145,20 +145,22 @@ func (tx *Tx) DeleteInbox(id int64) error {
 // UpdateInboxBody replaces the body of a row that was not taken yet; ok is
 // false if it was, or is gone.
 func (tx *Tx) UpdateInboxBody(id int64, body string) (ok bool, err error) {
-	n, err := tx.exec(`UPDATE inbox SET body = $2 WHERE id = $1 AND state = 'queued'`, id, body)
+	n, err := tx.exec(`UPDATE inbox SET body = $2 WHERE id = $1 AND state IN ('queued', 'held')`, id, body)
 	return n > 0, err
 }
 
-// InboxBySource returns the queued row of a platform message, or ErrNotFound.
+// InboxBySource returns the row of a platform message that waits, queued or
+// held, or ErrNotFound.
 func (tx *Tx) InboxBySource(source string) (Inbox, error) {
-	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state = 'queued' ORDER BY id DESC LIMIT 1`, source)
+	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state IN ('queued', 'held')
+		ORDER BY id DESC LIMIT 1`, source)
 }
 
-// ClearQueued removes the waiting messages of a session that are not newer
-// than the row before, and returns how many; completions stay. before 0 means
-// all.
+// ClearQueued removes the messages, tasks and notes that wait in a session,
+// queued or held, and returns how many; completions stay.
 func (tx *Tx) ClearQueued(session int64) (int64, error) {
-	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind IN ('message', 'dropped', 'task', 'wake')`, session)
+	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held')
+		AND kind IN ('message', 'dropped', 'task', 'wake')`, session)
 }
 
 // ClearCompletions removes unconsumed completions of the runs that a session

@@ -106,6 +106,8 @@ type Bindings interface {
 // Poster puts messages into the outbox; core/delivery implements it.
 type Poster interface {
 	Post(tx *store.Tx, r store.Outbox) (id int64, fresh bool, err error)
+	// Withdraw takes back what a session has not sent yet.
+	Withdraw(tx *store.Tx, session int64) (int64, error)
 }
 
 // Waker is the kernel's part that the engine needs.

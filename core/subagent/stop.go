@@ -101,7 +101,7 @@ func (e *Engine) stopSession(tx *store.Tx, session int64, now core.Millis) (turn
 	if err := tx.DeleteWaits(session); err != nil {
 		return turn, queued, err
 	}
-	if _, err := tx.WithdrawOutbox(session, now); err != nil {
+	if _, err := e.Poster.Withdraw(tx, session); err != nil {
 		return turn, queued, err
 	}
 	return turn, queued, tx.ReleaseSession(session, false, now)

@@ -139,11 +139,16 @@ func testInboxClear(s *suite) {
 	held := completion(a.ID, "c2", "", 2)
 	held.State = store.InboxHeld
 	s.put(held)
+	s.put(store.Inbox{Session: a.ID, Kind: store.InboxMessage, State: store.InboxHeld, Lane: store.LaneMain, Source: "m", Body: "held"})
+	waiting := get(s, func(tx *store.Tx) (store.Inbox, error) { return tx.InboxBySource("m") })
+	require.Equal(s, "held", waiting.Body, "a held message is found like a queued one")
+	require.True(s, do(s, func(tx *store.Tx) (bool, error) { return tx.UpdateInboxBody(waiting.ID, "edited") }))
 
-	require.Equal(s, int64(4), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearQueued(a.ID) }))
+	require.Equal(s, int64(5), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearQueued(a.ID) }))
 	require.Equal(s, []string{"end of c1"}, s.queued(a.ID))
 	require.Equal(s, int64(2), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearCompletions(a.ID) }))
 	require.Empty(s, s.queued(a.ID))
+	missing(s, func(tx *store.Tx) (store.Inbox, error) { return tx.InboxBySource("m") })
 	require.Equal(s, []string{"other"}, s.queued(b.ID))
 }
 
