@@ -58,3 +58,19 @@ func TestTroubleOfFifteenSecondsFailsNoRun(t *testing.T) {
 	require.Equal(t, core.RunOK, s.run("digger").Status)
 	require.Equal(t, "dug", s.run("digger").Result)
 }
+
+// An agent that nobody configured is unknown, also where all are allowed; the
+// session of a child is named by a UUID.
+func TestASpawnNamesItsAgentAndItsSession(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{agents: {defaults: {subagents: {allowAgents: ["*"]}}}}`, `
+  {when: {user: "/^nobody$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", agentId: "nobody"}}]},
+  {when: {user: "/^self$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", agentId: "main"}}]},
+  {when: {lastTool: "sessions_spawn", result: "/\"code\":\"(\\w+)\"|\"childSessionKey\":\"([^\"]+)\"/"}, say: "$1$2"},
+  {when: {event: "/./"}, say: "NO_REPLY"},`)
+	s.say("team", "nobody")
+	s.say("team", "self")
+	told := s.told("team")
+	require.Equal(t, "agent_unknown", told[0])
+	require.Regexp(t, `^agent:main:subagent:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, told[1])
+}

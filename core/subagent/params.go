@@ -1,9 +1,11 @@
 package subagent
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,6 +46,12 @@ type spawnParams struct {
 // deliveryParams belong to channel delivery, which is the requester's.
 var deliveryParams = []string{"target", "channel", "to", "threadId", "thread_id", "replyTo", "reply_to", "transport", "account", "accountId"}
 
+// knownParams are all that sessions_spawn takes, in the order of its schema.
+var knownParams = []string{
+	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "cleanup",
+	"expectsCompletionMessage",
+}
+
 var (
 	taskNameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 	agentIDForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -75,22 +83,32 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	if err := json.Unmarshal(raw, &keys); err != nil {
 		return p, core.Errorf("bad_params", "the arguments are not a JSON object: %v", err)
 	}
-	for key := range keys {
+	names := slices.Sorted(maps.Keys(keys))
+	for _, key := range names {
 		if slices.Contains(deliveryParams, key) {
 			return p, core.Errorf("delivery_param", "a sub-agent does not deliver to channels: %q is not taken", key).
 				WithRemedy("it reports to you; answer people yourself")
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
-		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return p, core.Errorf("unknown_param", "unknown parameter %s", name).
-				WithRemedy("known: task, taskName, label, agentId, runtime, model, thinking, runTimeoutSeconds, thread, mode, context, cleanup, expectsCompletionMessage")
+	for _, key := range names {
+		if !slices.Contains(knownParams, key) {
+			return p, core.Errorf("unknown_param", "unknown parameter %q", key).WithRemedy("known: %s", strings.Join(knownParams, ", "))
 		}
-		return p, core.Errorf("bad_params", "%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return p, badJSON(err)
 	}
 	return p, p.check()
+}
+
+// badJSON words arguments of the wrong type.
+func badJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return core.Errorf("bad_params", "%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number"}[wrong.Type.Kind()]
+	return core.Errorf("bad_params", "%s must be %s", wrong.Field, want)
 }
 
 func (p *spawnParams) check() error {

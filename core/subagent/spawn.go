@@ -199,9 +199,10 @@ func (s *spawn) target(set Settings) (string, error) {
 	}
 	permitted := s.allowed(set)
 	if !slices.Contains(permitted, s.p.AgentID) {
-		if slices.Contains(set.AllowAgents, s.p.AgentID) && !s.e.Config.AgentKnown(s.p.AgentID) {
+		named := slices.Contains(set.AllowAgents, s.p.AgentID)
+		if (named || slices.Contains(set.AllowAgents, "*")) && !s.e.Config.AgentKnown(s.p.AgentID) {
 			return "", core.Errorf("agent_unknown", "the agent %q is allowed but not configured", s.p.AgentID).
-				WithRemedy("an operator must add agents.entries.%s", s.p.AgentID)
+				WithRemedy("use one of: %s; or an operator adds agents.entries.%s", strings.Join(permitted, ", "), s.p.AgentID)
 		}
 		return "", core.Errorf("agent_not_allowed", "the agent %q may not be spawned from here", s.p.AgentID).
 			WithRemedy("allowed: %s", strings.Join(permitted, ", "))
@@ -325,7 +326,7 @@ func (s *spawn) limits(tx *store.Tx) error {
 func (s *spawn) session(tx *store.Tx) (store.Session, error) {
 	now := s.e.World.Now()
 	child := store.Session{
-		Key: core.SubagentKey(s.run.Agent, strings.ToLower(s.run.ID)).String(), Agent: s.run.Agent, Kind: core.SessionSubagent,
+		Key: core.SubagentKey(s.run.Agent, uuid(s.run.ID)).String(), Agent: s.run.Agent, Kind: core.SessionSubagent,
 		Title: s.run.Name(), Depth: s.run.Depth, Parent: s.parent.ID, CreatedAt: now, UsedAt: now,
 	}
 	if s.run.Spec.Context == contextFork {
