@@ -31,9 +31,9 @@ func (s *stage) start() error {
 
 func (s *stage) startOnce() error {
 	s.lives++
-	s.world = world.New(s.clock, s.work, s.seed+uint64(s.lives)<<32)
-	s.crash = s.watch.attach(s.world)
-	made, err := s.make(s.world)
+	w := world.New(s.clock, s.work, s.seed+uint64(s.lives)<<32) // each life has ids of its own
+	s.crash = s.watch.attach(w)
+	made, err := s.make(w)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *stage) stop() error {
 // down tells the servers that the runtime is gone, which must have left no work
 // behind.
 func (s *stage) down() error {
-	s.app, s.world = nil, nil
+	s.app = nil
 	for _, server := range s.servers {
 		server.Down()
 	}

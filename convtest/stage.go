@@ -35,7 +35,6 @@ type stage struct {
 	watch  watch
 	lives  int
 	app    App             // nil while it is down
-	world  *world.World    // of app
 	crash  context.Context // ends when a crash point cuts the world of app
 	steps  int             // since the clock moved
 	onLife func(what string)
@@ -54,7 +53,7 @@ func (s *stage) up() bool { return s.app != nil }
 // errStuck is the cause of a context whose patience ended.
 var errStuck = errors.New("patience has ended")
 
-// stuckError says that the world does not become quiet.
+// stuck is the error of what did not happen while patience lasted.
 func (s *stage) stuck(what string) error {
 	return fmt.Errorf("%s within %s of wall time; %s", what, s.patience, s.work.Holders())
 }
@@ -75,12 +74,10 @@ func (s *stage) settle() error {
 	for {
 		err := s.quiet(s.crash)
 		point, random := s.watch.hit()
-		switch {
-		case point != "":
-			if err := s.collapse(point, random); err != nil {
-				return err
-			}
-		default:
+		if point == "" {
+			return err
+		}
+		if err := s.collapse(point, random); err != nil {
 			return err
 		}
 	}
