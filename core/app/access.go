@@ -1,6 +1,8 @@
 package app
 
 import (
+	"regexp"
+
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core/policy"
 )
@@ -37,6 +39,11 @@ func accessSettings(cfg *config.Config, channel, account string) policy.Settings
 		DMPolicy: policy.DMPolicy(r.DMPolicy), AllowFrom: r.AllowFrom, GroupPolicy: policy.GroupPolicy(r.GroupPolicy),
 		GroupAllowFrom: r.GroupAllowFrom, RequireMention: &r.RequireMention, AllowBots: policy.BotPolicy(r.AllowBots),
 		Groups: make(map[string]policy.Group, len(r.Groups)), Guilds: make(map[string]policy.Guild, len(r.Guilds)),
+	}
+	for _, expr := range r.MentionPatterns {
+		if re, err := regexp.Compile(expr); err == nil { // what does not compile is refused with the configuration
+			s.MentionPatterns = append(s.MentionPatterns, re)
+		}
 	}
 	for id, g := range r.Groups {
 		s.Groups[id] = policy.Group{Place: place(g.PlaceRules), Topics: convert(g.Topics, place)}

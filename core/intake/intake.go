@@ -105,10 +105,13 @@ type Options struct {
 }
 
 // Service is the inbound pipeline, for all accounts.
-type Service struct{ Options }
+type Service struct {
+	Options
+	loops *loopGuard
+}
 
 // New returns a service.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service { return &Service{o, newLoopGuard()} }
 
 // Account returns the core.Intake of one account.
 func (s *Service) Account(channel, account string) core.Intake {
@@ -219,10 +222,15 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 		return nil, err
 	}
 	cmd, isCommand := command.Parse(m.Text)
+	settings, talk, now := s.Config.Access(m.Address.Channel, m.Address.Account), talkOf(m), s.World.Now()
 	decision := policy.Decide(policy.Request{
-		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: core.EventMessage, Address: m.Address, Guild: m.Guild, Mentioned: m.Mentioned,
-		Bound: free, Command: commandForm(cmd, isCommand, m), Settings: s.Config.Access(m.Address.Channel, m.Address.Account),
+		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: core.EventMessage, Address: m.Address, Guild: m.Guild,
+		Mentioned: m.Mentioned || settings.Mentions(m.Text), Bound: free, Command: commandForm(cmd, isCommand, m),
+		Looping: m.Author.Bot && s.loops.silenced(talk, now), Settings: settings,
 	})
+	if m.Author.Bot && (decision.Allowed() || decision.Reason == policy.ReasonBotLoop) {
+		tx.OnCommit(func() { s.loops.note(talk, now) })
+	}
 	if !decision.Allowed() {
 		s.Log.Info("a message was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)
 		return nil, nil

@@ -17,13 +17,16 @@ type Request struct {
 	// Guild is the server that holds the address, "" where there is none.
 	Guild string
 	// Mentioned is set where the bot is addressed: by a mention, by a reply to
-	// it, or by one of the configured mention patterns.
+	// it, or by one of the configured mention patterns (Settings.Mentions).
 	Mentioned bool
 	// Bound is set where a live binding holds exactly this address. A binding
 	// that a thread inherits from its parent does not count.
 	Bound bool
 	// Command says whether the event is a command and for whom.
 	Command CommandForm
+	// Looping is set where the author is a bot from which so many events came of
+	// late that the two may be answering each other for ever.
+	Looping bool
 	// Paired is set where the author's pairing with this account was approved.
 	// It counts under DMPairing only.
 	Paired   bool
@@ -101,6 +104,7 @@ const (
 	ReasonOtherBot        // ignore: a command for another bot
 	ReasonNotAddressed    // ignore: the bot must be addressed here and was not
 	ReasonBotNotAddressed // ignore: a bot that must address us and did not
+	ReasonBotLoop         // ignore: a bot that is silenced for a while
 )
 
 var reasons = [...]string{
@@ -116,7 +120,7 @@ var reasons = [...]string{
 	ReasonNotPaired: "not-paired",
 
 	ReasonOwnMessage: "own-message", ReasonOtherBot: "other-bot", ReasonNotAddressed: "not-addressed",
-	ReasonBotNotAddressed: "bot-not-addressed",
+	ReasonBotNotAddressed: "bot-not-addressed", ReasonBotLoop: "bot-loop",
 }
 
 // String returns the name that logs and metrics use.
@@ -268,8 +272,11 @@ func (r Request) gate(place effective, d Decision) Decision {
 		return Decision{Ignore, ReasonBotNotAddressed, place.botsBy}
 	}
 	threaded := r.Address.Thread != "" || r.Address.Parent != ""
-	if r.Kind == core.Direct || addressed || r.Bound && threaded || !place.mention {
-		return d
+	switch {
+	case r.Kind != core.Direct && !addressed && !(r.Bound && threaded) && place.mention:
+		return Decision{Ignore, ReasonNotAddressed, place.mentionBy}
+	case r.Author.Bot && r.Looping:
+		return Decision{Ignore, ReasonBotLoop, ""}
 	}
-	return Decision{Ignore, ReasonNotAddressed, place.mentionBy}
+	return d
 }

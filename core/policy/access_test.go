@@ -44,6 +44,7 @@ func author(id string) func(*Request)         { return func(r *Request) { r.Auth
 func unmentioned(r *Request)                  { r.Mentioned = false }
 func bound(r *Request)                        { r.Bound = true }
 func bot(r *Request)                          { r.Author.Bot = true }
+func looping(r *Request)                      { r.Looping = true }
 func event(e core.EventKind) func(*Request)   { return func(r *Request) { r.Event = e } }
 func command(form CommandForm) func(*Request) { return func(r *Request) { r.Command = form } }
 func inThreadOf(parent string) func(*Request) { return func(r *Request) { r.Address.Parent = parent } }
@@ -147,6 +148,10 @@ func TestDecide(t *testing.T) {
 		{"bot must mention us directly", direct(Settings{DMPolicy: DMOpen, AllowBots: BotsMentions}, bot), "ignore: bot-not-addressed (allowBots)"},
 		{"bot heard in one group", group(listed(one("team", Place{AllowBots: BotsAll})), bot), `allow: group-listed (groups["team"])`},
 		{"bot not heard in one group", group(Settings{AllowBots: BotsAll, Groups: one("team", Place{AllowBots: BotsNone})}, bot), `deny: bot (groups["team"].allowBots)`},
+		{"bot in a loop", group(Settings{GroupPolicy: GroupOpen, AllowBots: BotsAll}, bot, looping), "ignore: bot-loop"},
+		{"bot in a loop, directly", direct(Settings{DMPolicy: DMOpen, AllowBots: BotsAll}, bot, looping), "ignore: bot-loop"},
+		{"bot in a loop that is gated", group(Settings{GroupPolicy: GroupOpen, AllowBots: BotsAll}, bot, looping, unmentioned), "ignore: not-addressed (requireMention)"},
+		{"a person is in no loop", group(Settings{GroupPolicy: GroupOpen}, looping), "allow: group-open (groupPolicy)"},
 		{"bot policy unknown", group(Settings{GroupPolicy: GroupOpen, AllowBots: "yes"}, bot), "deny: unknown-policy (allowBots)"},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/skein-bot/skein/core"
@@ -57,7 +58,14 @@ type Settings struct {
 	// RequireMention says whether the bot must be addressed in groups; nil
 	// means yes.
 	RequireMention *bool
-	AllowBots      BotPolicy
+	// MentionPatterns are texts that address the bot as a mention does.
+	MentionPatterns []*regexp.Regexp
+	AllowBots       BotPolicy
+}
+
+// Mentions reports whether a text addresses the bot by one of the patterns.
+func (s Settings) Mentions(text string) bool {
+	return slices.ContainsFunc(s.MentionPatterns, func(p *regexp.Regexp) bool { return p.MatchString(text) })
 }
 
 // Place is what is said of one group, topic or thread. What is left out comes
