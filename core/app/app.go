@@ -293,6 +293,7 @@ func (a *App) Stop(ctx context.Context) error {
 	ctx, cancel := a.world.Clock.WithTimeout(ctx, grace)
 	defer cancel()
 	a.kernel.Stop(ctx)
+	a.delivery.Drain(ctx) // what the last turns said leaves now
 	a.delivery.Stop(ctx)
 	a.bindings.Stop(ctx)
 	return a.close(errStopped)

@@ -181,13 +181,16 @@ func TestB213_StopDuringALongTurn(t *testing.T) {
 }
 
 // TestB213_StopWaitsForAShortTurn: a turn that ends within the grace is finished
-// before the stop; it is not run again.
+// and answered before the stop; it is not run again.
 func TestB213_StopWaitsForAShortTurn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "", `{when: {user: "/^think$/"}, delay: "10s", say: "thought"},`)
 	s.say("team", "think")
-	s.restart()
+	s.stop()
 	require.Equal(t, []string{"thought"}, s.told("team"))
+	s.start()
+	s.pass(time.Minute)
+	require.Len(t, s.told("team"), 1)
 	require.Len(t, s.requests.list(""), 1)
 }
 

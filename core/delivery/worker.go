@@ -31,6 +31,7 @@ type worker struct {
 	ordinary pool
 	commands pool
 	status   Status
+	drains   []chan struct{} // of those who wait until nothing is due
 }
 
 // pool bounds how many lanes send at once.
@@ -93,6 +94,7 @@ func (w *worker) open() {
 		w.advance(l)
 	}
 	w.dispatch()
+	w.tellDrained()
 }
 
 // add puts rows into their lanes. It never blocks. Rows that are there already
@@ -189,6 +191,7 @@ func (w *worker) run(p *pool, l *lane, it *item) {
 func (w *worker) after(p *pool, l *lane, it *item, v verdict) (*lane, *item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer w.tellDrained()
 	w.settle(l, it, v)
 	if it.yielded {
 		it.yielded = false
@@ -247,6 +250,7 @@ func (w *worker) halt() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopping = true
+	w.tellDrained()
 	for _, l := range w.lanes {
 		l.disarm()
 	}
