@@ -74,3 +74,24 @@ func TestASpawnNamesItsAgentAndItsSession(t *testing.T) {
 	require.Equal(t, "agent_unknown", told[0])
 	require.Regexp(t, `^agent:main:subagent:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, told[1])
 }
+
+// The prompt lists the sub-agents of a session, and says where work is to be
+// delegated.
+func TestThePromptListsSubAgents(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{agents: {defaults: {subagents: {delegationMode: "prefer"}}}}`, `
+  {when: {user: "/^dig (\\w+)$/"}, call: [
+    {tool: "sessions_spawn", args: {task: "dig \"deep\"", label: "$1", taskName: "$1", thread: true}}]},
+  {when: {task: "/slow/"}, delay: "1h", say: "dug"},
+  {when: {event: "/./"}, say: "NO_REPLY"},`)
+	s.say("team", "dig slow")
+	s.say("team", "dig fast")
+	s.pass(time.Minute)
+	s.say("team", "and?")
+	system := s.last("").System
+	require.Contains(t, system, "Prefer to delegate")
+	require.Regexp(t, `# Active Subagents\n\n.*\nLive:\n- #1 running run=\w+ session=agent:main:subagent:[0-9a-f-]+ label="slow" `+
+		`task="dig \\"deep\\"" taskName="slow" binding="console:default:team/t1" tokens=\d+ delivery=pending\n`+
+		`Ended in the last 30 minutes:\n- #2 ok run=\w+ .* binding="console:default:team/t2" tokens=[1-9]\d* delivery=delivered\n?$`, system)
+	require.NotContains(t, s.last("slow").System, "Prefer to delegate", "a leaf cannot")
+}
