@@ -35,6 +35,7 @@ func newBare(tb testing.TB) *bare {
 // commit takes the time of one commit of the rows that intake and the claim of
 // a turn write.
 func (b *bare) commit(tb testing.TB) time.Duration {
+	tb.Helper()
 	b.n++
 	now := core.ToMillis(time.Now())
 	began := time.Now()

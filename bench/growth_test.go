@@ -72,6 +72,7 @@ func BenchmarkGrowthTranscript(b *testing.B) {
 }
 
 func measureCPU(b *testing.B, r *rig) {
+	b.Helper()
 	for range 100 {
 		r.send(b, "warm")
 	}

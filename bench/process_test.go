@@ -42,6 +42,7 @@ func BenchmarkProcess(b *testing.B) {
 // startOnce runs a gateway until it is ready and returns how long that took and
 // its resident memory in KB a moment later.
 func startOnce(b *testing.B, bin, dir string) (time.Duration, int) {
+	b.Helper()
 	r, w, err := os.Pipe()
 	require.NoError(b, err)
 	defer r.Close()
@@ -60,6 +61,7 @@ func startOnce(b *testing.B, bin, dir string) (time.Duration, int) {
 }
 
 func residentKB(b *testing.B, pid int) int {
+	b.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	require.NoError(b, err)
 	for line := range strings.Lines(string(text)) {

@@ -129,7 +129,7 @@ func (t *turn) startedSteps(ctx context.Context) (map[int]bool, error) {
 		return err
 	})
 	if err != nil {
-		return nil, errStore{err}
+		return nil, storeError{err}
 	}
 	return out, nil
 }
@@ -278,7 +278,7 @@ func (s *durableSteps) Do(ctx context.Context, fn func(tx *store.Tx) error) erro
 	return s.t.step(ctx, fn)
 }
 
-func (s *durableSteps) Finish(ctx context.Context, fn func(tx *store.Tx) (tool.Result, error)) error {
+func (s *durableSteps) Finish(_ context.Context, fn func(tx *store.Tx) (tool.Result, error)) error {
 	if s.finished {
 		return errors.New("tool: Finish was called twice")
 	}

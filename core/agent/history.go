@@ -34,7 +34,7 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 		return err
 	})
 	if err != nil {
-		return nil, errStore{err}
+		return nil, storeError{err}
 	}
 	if err := t.appendRows(t.l.Input); err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (t *turn) keep(last *model.Item) {
 	if last == nil {
 		return
 	}
-	items := append(t.items, *last)
+	items := slices.Concat(t.items, []model.Item{*last})
 	tail := items[t.sound:]
 	if slices.ContainsFunc(tail, overlong) || model.Validate(tail) != nil {
 		return

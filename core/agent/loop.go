@@ -148,7 +148,7 @@ func (t *turn) boundary(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return errStore{err}
+		return storeError{err}
 	}
 	notice, late := t.timeNotice()
 	if !waiting && !late {

@@ -91,6 +91,15 @@ type Outcome struct {
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
 	Usage       model.Usage
+	// Targets are where the outcomes of runs are told, where Ender.Prepare
+	// found another place than the one they would be told at.
+	Targets map[Telling]core.Address
+}
+
+// Telling is a run whose outcome would be told at a place.
+type Telling struct {
+	Run string
+	At  core.Place
 }
 
 // Ender decides what a turn means beyond its own session.
@@ -99,6 +108,9 @@ type Ender interface {
 	// It may end the turn instead by returning an outcome (a run that is too
 	// old to resume).
 	Begin(tx *store.Tx, lease *kernel.Lease) (*Outcome, error)
+	// Prepare is called before the transaction of End, outside any: what may
+	// take time, such as hooks, is asked here and noted in out.
+	Prepare(ctx context.Context, lease *kernel.Lease, out *Outcome) error
 	// End is called in the transaction that ends the turn, before the session
 	// is released: it posts the answer, ends or parks the run, and hands its
 	// completion to the requester.
@@ -251,13 +263,13 @@ func (t *turn) settle(ctx context.Context, err error) error {
 	return t.end(t.r.opts.World.Context(), nil)
 }
 
-// errStore marks errors of the store, after which the turn is tried again.
-type errStore struct{ error }
+// storeError marks errors of the store, after which the turn is tried again.
+type storeError struct{ error }
 
-func (e errStore) Unwrap() error { return e.error }
+func (e storeError) Unwrap() error { return e.error }
 
 func isStoreError(err error) bool {
-	var e errStore
+	var e storeError
 	return errors.As(err, &e)
 }
 
@@ -267,7 +279,7 @@ func (t *turn) step(ctx context.Context, fn func(tx *store.Tx) error) error {
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 			return cause
 		}
-		return errStore{err}
+		return storeError{err}
 	}
 	return t.r.opts.World.Crash(world.StepAfterCommit)
 }
@@ -289,9 +301,12 @@ func (t *turn) end(ctx context.Context, last *model.Item) error {
 	if err := w.Crash(world.TurnBeforeEnd); err != nil {
 		return err
 	}
-	now := w.Now()
 	t.out.Usage = t.usage
 	t.out.CallsFailed = t.calls > 0 && t.failed == t.calls
+	if err := t.r.opts.Ender.Prepare(ctx, t.l, &t.out); err != nil {
+		return storeError{err}
+	}
+	now := w.Now()
 	var row store.Row
 	err := t.l.Step(ctx, func(tx *store.Tx) error {
 		row = store.Row{}

@@ -42,6 +42,7 @@ const baseConfig = `{
 }`
 
 func newHome(t *testing.T, rules string) *home {
+	t.Helper()
 	h := &home{t: t, dir: t.TempDir()}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "model.json5"), []byte(rules), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "skein.json5"), []byte(baseConfig), 0o600))
@@ -73,7 +74,7 @@ func (h *home) say(conversation, thread, text string) {
 }
 
 // expect waits for a message of the bot that matches.
-func (h *home) expect(conversation, pattern string) console.Message {
+func (h *home) expect(conversation, pattern string) {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
 	ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)
@@ -87,7 +88,7 @@ func (h *home) expect(conversation, pattern string) console.Message {
 			h.last = m.Changed
 			h.t.Logf("%s/%s %s: %s", m.Conversation, m.Thread, m.By.ID, m.Text)
 			if m.By.ID != "local" && m.Conversation == conversation && re.MatchString(m.Text) {
-				return m
+				return
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func TestB243_AnOverflowIsNamed(t *testing.T) {
 			s.pass(time.Minute)
 			var notices []string
 			for _, text := range s.told("team") {
-				if len(text) > 0 && text[0] == '2' {
+				if text != "" && text[0] == '2' {
 					notices = append(notices, text)
 				}
 			}

@@ -98,13 +98,14 @@ func TestCrashMatrixChild(t *testing.T) {
 	require.NoError(t, a.Start(t.Context()))
 	fmt.Println("matrix: ready")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if lines.Text() == "reload" {
-			next, _, err := config.Load(filepath.Join(dir, "skein.json5"), config.Options{})
-			require.NoError(t, err)
-			_, err = a.Reload(t.Context(), next)
-			require.NoError(t, err)
-			fmt.Println("matrix: reloaded")
+		if lines.Text() != "reload" {
+			continue
 		}
+		next, _, err := config.Load(filepath.Join(dir, "skein.json5"), config.Options{})
+		require.NoError(t, err)
+		_, err = a.Reload(t.Context(), next)
+		require.NoError(t, err)
+		fmt.Println("matrix: reloaded")
 	}
 	require.NoError(t, a.Stop(context.Background()))
 }
@@ -121,6 +122,7 @@ type matrix struct {
 }
 
 func newMatrix(t *testing.T) *matrix {
+	t.Helper()
 	m := &matrix{t: t, dir: t.TempDir()}
 	var err error
 	m.hub, err = console.Open(console.Options{Clock: clock.Real{}})
@@ -205,7 +207,8 @@ func (m *matrix) alive() {
 
 func (m *matrix) stop() {
 	require.NoError(m.t, m.in.Close())
-	for range m.out { //nolint:revive // drain
+	for range m.out {
+		continue // drain
 	}
 	if m.ended != nil && !m.fired { // it was killed while it stopped
 		m.fired = true
@@ -282,6 +285,7 @@ func (m *matrix) play() {
 }
 
 func read(t *testing.T, path string) string {
+	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(b)
@@ -314,7 +318,7 @@ func (m *matrix) judgeStore() {
 	w := world.New(clock.Real{}, nil, 1)
 	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(m.dir, "skein.db"), World: w, ReadOnly: true})
 	require.NoError(m.t, err)
-	defer db.Close()
+	defer func() { require.NoError(m.t, db.Close()) }()
 	require.NoError(m.t, db.Read(context.Background(), func(tx *store.Tx) error {
 		live, err := tx.LiveRuns(10)
 		require.NoError(m.t, err)

@@ -21,7 +21,7 @@ func ExampleApp_API() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 
 	cfg := config.Default()
 	cfg.Store.URL = config.StoreURL("sqlite:" + filepath.Join(dir, "skein.db"))
@@ -30,7 +30,7 @@ func ExampleApp_API() {
 		fmt.Println(err)
 		return
 	}
-	defer a.Stop(context.Background())
+	defer func() { _ = a.Stop(context.Background()) }()
 
 	server := httptest.NewServer(a.API())
 	defer server.Close()

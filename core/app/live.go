@@ -33,7 +33,7 @@ type snapshot struct {
 // provider is a model provider and the settings it was made from.
 type provider struct {
 	model.Provider // nil where this build has no such type
-	print          string
+	mark           string
 }
 
 // prepare makes a configuration ready. Providers whose settings did not change
@@ -53,8 +53,8 @@ func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		print := string(made) + p.APIKey.Reveal() + scriptOf(p)
-		if prev != nil && prev.providers[name].print == print {
+		mark := string(made) + p.APIKey.Reveal() + scriptOf(p)
+		if prev != nil && prev.providers[name].mark == mark {
 			l.providers[name] = prev.providers[name]
 			continue
 		}
@@ -62,7 +62,7 @@ func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 		if err != nil {
 			return nil, fmt.Errorf("models.providers.%s: %w", name, err)
 		}
-		l.providers[name] = provider{x, print}
+		l.providers[name] = provider{x, mark}
 	}
 	return l, nil
 }

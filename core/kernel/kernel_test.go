@@ -336,7 +336,8 @@ func TestAPanicIsAnError(t *testing.T) {
 		defer g.close()
 		n := 0
 		g.r.hook = func(context.Context, *kernel.Lease) error {
-			if n++; n == 1 {
+			n++
+			if n == 1 {
 				panic("boom")
 			}
 			return nil

@@ -98,7 +98,8 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, badJSON(err)
 	}
-	return p, p.check()
+	err := p.check()
+	return p, err
 }
 
 // badJSON words arguments of the wrong type.

@@ -66,9 +66,9 @@ func (e *Engine) batch(tx *store.Tx, session, chain int64) ([]core.Run, error) {
 	return out, nil
 }
 
-// arm makes the session wait for a batch. It reports false if the batch is
-// settled already: then its events are queued and wake the session.
-func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) (bool, error) {
+// arm makes the session wait for a batch. If the batch is settled already its
+// events are queued instead and wake the session.
+func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) error {
 	now := e.World.Now()
 	w := store.Wait{
 		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: "children", Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
@@ -82,21 +82,21 @@ func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) (
 		}
 	}
 	if ended >= w.Need {
-		return false, e.release(tx, w, l.Turn.Chain)
+		return e.release(tx, w, l.Turn.Chain)
 	}
 	for _, r := range batch {
 		if err := tx.SetCompletionState(l.Session.ID, r.ID, store.InboxHeld); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if t.Deadline > 0 {
 		w.Deadline = now.Add(time.Duration(t.Deadline) * time.Second)
 		if err := tx.SetTimer(store.Timer{Kind: TimerWait, Ref: strconv.FormatInt(w.Turn, 10), Due: w.Deadline}); err != nil {
-			return false, err
+			return err
 		}
 		tx.OnCommit(func() { e.kernel.Due(w.Deadline) })
 	}
-	return true, tx.InsertWait(w)
+	return tx.InsertWait(w)
 }
 
 // release queues what a settled wait held back, its private note first.
@@ -272,7 +272,7 @@ func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Out
 	if len(open) == 0 {
 		return false, nil
 	}
-	if _, err := e.arm(tx, l, open, terms{Join: "all"}); err != nil {
+	if err := e.arm(tx, l, open, terms{Join: "all"}); err != nil {
 		return false, err
 	}
 	return true, e.parkRun(tx, run, out)
@@ -312,8 +312,7 @@ func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, out agent.Outcome) (parked
 	if err != nil || len(batch) == 0 {
 		return false, err
 	}
-	_, err = e.arm(tx, l, batch, t)
-	return true, err
+	return true, e.arm(tx, l, batch, t)
 }
 
 // armMessage waits for the next message of a person. Messages need no wait to
