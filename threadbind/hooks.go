@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,6 +134,14 @@ func (h *Hooks) Spawning(ctx context.Context, e SpawningEvent) (place core.Addre
 // Spawned tells all extensions.
 func (h *Hooks) Spawned(ctx context.Context, e SpawnedEvent) {
 	observe(ctx, h, "subagent_spawned", e, SpawnedHook.SubagentSpawned)
+}
+
+// Redirects reports whether an extension cares where answers go.
+func (h *Hooks) Redirects() bool {
+	return h != nil && slices.ContainsFunc(h.extensions, func(x Extension) bool {
+		_, ok := x.(DeliveryTargetHook)
+		return ok
+	})
 }
 
 // DeliveryTarget returns where the answer to a completion goes: what the last

@@ -120,6 +120,7 @@ func TestNoHooks(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, place.IsZero())
 	require.Equal(t, team, h.DeliveryTarget(t.Context(), DeliveryTargetEvent{Target: team}))
+	require.False(t, h.Redirects())
 	h.Spawned(t.Context(), SpawnedEvent{})
 	h.Wait()
 }

@@ -103,8 +103,11 @@ func (b *Bindings) RunEnded(run core.Run) {
 	}
 }
 
+// Redirects implements subagent.Bindings.
+func (b *Bindings) Redirects() bool { return b.o.Hooks.Redirects() }
+
 // DeliveryTarget implements subagent.Bindings. It blocks for the deadlines of
 // the hooks at most; without hooks it does not block.
-func (b *Bindings) DeliveryTarget(run core.Run, to core.Address) core.Address {
-	return b.o.Hooks.DeliveryTarget(b.o.World.Context(), threadbind.DeliveryTargetEvent{Run: run, Target: to})
+func (b *Bindings) DeliveryTarget(ctx context.Context, run core.Run, to core.Address) core.Address {
+	return b.o.Hooks.DeliveryTarget(ctx, threadbind.DeliveryTargetEvent{Run: run, Target: to})
 }

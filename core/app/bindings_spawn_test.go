@@ -162,7 +162,7 @@ func TestExtensionsAreTold(t *testing.T) {
 	}
 	elsewhere := room.InThread("elsewhere")
 	w.place = &elsewhere
-	require.Equal(t, elsewhere, r.bindings.DeliveryTarget(run, room))
+	require.Equal(t, elsewhere, r.bindings.DeliveryTarget(t.Context(), run, room))
 	place, err := r.bindings.Spawning(t.Context(), run)
 	require.NoError(t, err)
 	require.Equal(t, &elsewhere, place)

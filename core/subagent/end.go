@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -37,6 +38,42 @@ func (e *Engine) persona(tx *store.Tx, l *kernel.Lease) string {
 		return ""
 	}
 	return b.Label
+}
+
+// Prepare implements agent.Ender: it asks the extensions where the outcomes
+// that this turn may tell of are told.
+func (e *Engine) Prepare(ctx context.Context, l *kernel.Lease, out *agent.Outcome) error {
+	if l.Turn.Run != "" || out.Yield != nil || len(out.Events) == 0 || !e.Bindings.Redirects() {
+		return nil
+	}
+	var untold []core.Run
+	err := e.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		untold, err = e.untold(tx, l, out.Events)
+		return err
+	})
+	if err != nil || len(untold) == 0 {
+		return err
+	}
+	out.Targets = make(map[agent.Telling]core.Address)
+	ask := func(r core.Run, to core.Address) {
+		key := agent.Telling{Run: r.ID, At: to.Place()}
+		if _, asked := out.Targets[key]; !asked && !to.IsZero() {
+			out.Targets[key] = e.Bindings.DeliveryTarget(ctx, r, to)
+		}
+	}
+	ask(untold[0], l.Turn.ReplyTo) // one answer for all
+	for _, r := range untold {     // or a notice of each
+		ask(r, r.Origin)
+	}
+	return nil
+}
+
+// target is where the outcome of a run is told that would be told at to.
+func target(out agent.Outcome, r core.Run, to core.Address) core.Address {
+	if other, ok := out.Targets[agent.Telling{Run: r.ID, At: to.Place()}]; ok {
+		return other
+	}
+	return to
 }
 
 // End implements agent.Ender.
@@ -138,22 +175,22 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 		if text == "" { // what it said on the way is the answer
 			return e.settle(tx, untold, core.DeliveryDelivered)
 		}
-		return e.post(tx, l, text, kind, untold)
+		return e.post(tx, l, out, text, kind, untold)
 	}
-	if err := e.noticeAll(tx, untold); err != nil {
+	if err := e.noticeAll(tx, out, untold); err != nil {
 		return err
 	}
 	if text == "" || len(untold) > 0 {
 		return nil
 	}
-	return e.post(tx, l, text, kind, nil)
+	return e.post(tx, l, out, text, kind, nil)
 }
 
 // post answers at the turn's one reply address.
-func (e *Engine) post(tx *store.Tx, l *kernel.Lease, text string, kind store.OutboxKind, tells []core.Run) error {
+func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text string, kind store.OutboxKind, tells []core.Run) error {
 	to := l.Turn.ReplyTo
 	if len(tells) > 0 {
-		to = e.Bindings.DeliveryTarget(tells[0], to)
+		to = target(out, tells[0], to)
 	}
 	if to.IsZero() {
 		return e.settle(tx, tells, core.DeliveryNotRequired)
@@ -163,7 +200,7 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, text string, kind store.Out
 		Text: text, Session: l.Session.ID, Tells: ids(tells), At: e.World.Now(),
 	})
 	if err == nil && id == 0 { // nothing of it may be shown
-		return e.noticeAll(tx, tells)
+		return e.noticeAll(tx, out, tells)
 	}
 	return err
 }
@@ -229,9 +266,9 @@ func (e *Engine) settle(tx *store.Tx, runs []core.Run, d core.Delivery) error {
 
 // noticeAll tells people about runs in the runtime's own words, because the
 // requester's turn did not.
-func (e *Engine) noticeAll(tx *store.Tx, runs []core.Run) error {
+func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) error {
 	for _, r := range runs {
-		to := e.Bindings.DeliveryTarget(r, r.Origin)
+		to := target(out, r, r.Origin)
 		if to.IsZero() {
 			if err := tx.SetDelivery(r.ID, core.DeliveryBlocked, "there is no conversation to tell it in", e.World.Now()); err != nil {
 				return err
@@ -408,8 +445,8 @@ func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bo
 	return e.ready(tx, to.session, row.Lane, true)
 }
 
-// target is where an event goes.
-type target struct {
+// recipient is where an event goes.
+type recipient struct {
 	session int64
 	run     string
 	chain   int64
@@ -419,27 +456,26 @@ type target struct {
 
 // requester finds who gets the event of a run: the run that asked if it lives,
 // else whoever asked for that one, up to the chat at the top.
-func (e *Engine) requester(tx *store.Tx, run core.Run) (target, error) {
+func (e *Engine) requester(tx *store.Tx, run core.Run) (recipient, error) {
 	r, chain := run, run.RequesterTurn
 	for r.RequesterRun != "" {
 		parent, err := tx.RunByID(r.RequesterRun)
 		if err != nil {
-			return target{}, err
+			return recipient{}, err
 		}
 		if parent.Status.Live() {
-			return target{r.Requester, parent.ID, chain, r.Origin, r.Anchor}, nil
+			return recipient{r.Requester, parent.ID, chain, r.Origin, r.Anchor}, nil
 		}
 		r, chain = parent, 0
 	}
 	live, _, err := tx.SessionLive(r.Requester)
 	if err != nil {
-		return target{}, err
+		return recipient{}, err
 	}
 	if !live { // a chat in a thread that is archived: its own requester
 		if above, err := tx.LatestRunOfSession(r.Requester); err == nil {
-			above.Origin, above.Anchor = r.Origin, r.Anchor
-			return target{above.Requester, "", 0, r.Origin, r.Anchor}, nil
+			return recipient{above.Requester, "", 0, r.Origin, r.Anchor}, nil
 		}
 	}
-	return target{r.Requester, "", chain, r.Origin, r.Anchor}, nil
+	return recipient{r.Requester, "", chain, r.Origin, r.Anchor}, nil
 }

@@ -99,8 +99,11 @@ type Bindings interface {
 	Spawning(ctx context.Context, run core.Run) (place *core.Address, err error)
 	Spawned(run core.Run, at core.Address)
 	RunEnded(run core.Run)
-	// DeliveryTarget may replace the address of a completion's answer.
-	DeliveryTarget(run core.Run, to core.Address) core.Address
+	// Redirects reports whether DeliveryTarget has anybody to ask.
+	Redirects() bool
+	// DeliveryTarget may replace the address of a completion's answer. It may
+	// block for the deadlines of hooks: call it outside transactions.
+	DeliveryTarget(ctx context.Context, run core.Run, to core.Address) core.Address
 }
 
 // Poster puts messages into the outbox; core/delivery implements it.
