@@ -95,3 +95,18 @@ func TestThePromptListsSubAgents(t *testing.T) {
 		`Ended in the last 30 minutes:\n- #2 ok run=\w+ .* binding="console:default:team/t2" tokens=[1-9]\d* delivery=delivered\n?$`, system)
 	require.NotContains(t, s.last("slow").System, "Prefer to delegate", "a leaf cannot")
 }
+
+// A sub-agent that ended long ago is still listed while somebody can talk to it.
+func TestAgentsListsWhoIsBound(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^dig (\\w+)$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "$1", thread: true}}]},
+  {when: {task: "/./"}, say: "dug"}, {when: {event: "/./"}, say: "NO_REPLY"},`)
+	s.say("team", "dig deep")
+	s.pass(2 * time.Hour)
+	s.say("team", "/agents")
+	require.Contains(t, last(s.told("team")), "1. deep · succeeded after 0s · thread:deep · expires in 22h (idle)")
+	s.say("team/t1", "/unfocus")
+	s.say("team", "/agents")
+	require.Contains(t, last(s.told("team")), "No sub-agents")
+}

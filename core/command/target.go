@@ -24,8 +24,8 @@ type Target struct {
 	Label string
 }
 
-// recent is how long an ended sub-agent can be named by the commands that look
-// at runs. /focus finds every session that is not archived.
+// recent is how long an ended sub-agent that is bound nowhere can be named by
+// the commands that look at runs. /focus finds every session that is not archived.
 const recent = 30 * time.Minute
 
 // sessionScan bounds how many sessions are looked at for a label.

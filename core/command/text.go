@@ -207,7 +207,7 @@ func placeText(b core.Binding) string {
 const (
 	unbound     = "unbound"
 	unavailable = "bindings unavailable"
-	noRuns      = "No sub-agents, active or ended in the last 30 minutes."
+	noRuns      = "No sub-agents: none active or bound, none ended in the last 30 minutes."
 	noTasks     = "No background work here."
 
 	threadFailed = "The thread could not be opened. (Try again, or focus inside an existing thread.)"

@@ -79,10 +79,11 @@ func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
 	return n, err
 }
 
-// RunsOf returns the runs that a session asked for since a time, and all live
-// ones, in spawn order.
+// RunsOf returns the runs that a session asked for and that ended since a time,
+// all live ones, and those whose session is still bound, in spawn order.
 func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND (status IN `+liveStatuses+` OR ended_at >= $2)
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND (status IN `+liveStatuses+` OR ended_at >= $2
+		OR EXISTS (SELECT 1 FROM binding WHERE binding.session_id = run.session_id AND binding.status <> 'ended'))
 		ORDER BY ordinal`, requester, int64(since))
 }
 

@@ -107,6 +107,10 @@ func testRunLists(s *suite) {
 	}
 	require.Equal(s, []string{"01RUN03", "01RUN04"}, of(500))
 	require.Equal(s, []string{"01RUN04"}, of(501))
+	bound := s.bind(newBinding("b1", "t1", 13))
+	require.Equal(s, []string{"01RUN03", "01RUN04"}, of(501), "its session is bound")
+	s.update(ended(bound, 700))
+	require.Equal(s, []string{"01RUN04"}, of(501))
 	require.Equal(s, []string{"01RUN03", "01RUN04"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.ChildrenOfRun("01RUN01") }))
 	require.Equal(s, []string{"01RUN03", "01RUN04"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.ChildrenOfChain(11, 6) }))
 	require.Empty(s, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.ChildrenOfChain(11, 5) }))
