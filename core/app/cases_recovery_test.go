@@ -197,6 +197,7 @@ func TestB213_StopWaitsForAShortTurn(t *testing.T) {
 // TestB217_StopsAmongSenders: people write while the runtime stops, again and
 // again; nothing panics, and every message is answered in the end.
 func TestB217_StopsAmongSenders(t *testing.T) {
+	t.Parallel()
 	const people, each = 4, 10
 	h := newHome(t, `{rules: []}`)
 	settings := strings.Replace(baseConfig, "commands:", `messages: { queue: { mode: "collect", cap: 1000, debounceMs: 0 } }, commands:`, 1)
