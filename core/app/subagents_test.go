@@ -110,3 +110,15 @@ func TestAgentsListsWhoIsBound(t *testing.T) {
 	s.say("team", "/agents")
 	require.Contains(t, last(s.told("team")), "No sub-agents")
 }
+
+// A refused command names its code.
+func TestARefusalNamesItsCode(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", "")
+	for text, code := range map[string]string{
+		"/unfocus": "not_focused", "/session idle": "not_focused", "/focus nobody": "target_unknown", "/fly": "command_unknown",
+	} {
+		s.say("team", text)
+		require.Regexp(t, `\(.+\) \[`+code+`\]$`, last(s.told("team")))
+	}
+}

@@ -158,7 +158,7 @@ func (s Set) close(tx *store.Tx, key int64, in focusIntent, text string) error {
 func failureText(cause error) string {
 	var refusal *core.Error
 	if errors.As(cause, &refusal) {
-		return refusalText(refusal)
+		return RefusalText(refusal)
 	}
 	return threadFailed
 }

@@ -51,7 +51,7 @@ func TestAThreadThatDoesNotOpenIsAnsweredOnce(t *testing.T) {
 		err  error
 		want string
 	}{
-		"refusal": {core.Errorf("thread_timeout", "the channel opened no thread within 10s").WithRemedy("try again"), "the channel opened no thread within 10s (try again)"},
+		"refusal": {core.Errorf("thread_timeout", "the channel opened no thread within 10s").WithRemedy("try again"), "the channel opened no thread within 10s (try again) [thread_timeout]"},
 		"other":   {errors.New("secret detail"), threadFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,7 +112,9 @@ func (r *rig) try(req Request) (string, error) {
 	r.Helper()
 	reply, refusal := r.commit(req)
 	if refusal != nil {
-		require.LessOrEqual(r, units(refusal.Error()), smallestMessage)
+		var coded *core.Error
+		require.ErrorAs(r, refusal, &coded)
+		require.LessOrEqual(r, units(RefusalText(coded)), smallestMessage)
 		return "", refusal
 	}
 	require.Equal(r, store.OutCommand, reply.Kind)

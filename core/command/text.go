@@ -149,14 +149,14 @@ func focusedText(label, title string) string {
 	return fmt.Sprintf("%s listens in the thread “%s” now.", core.Clip(label, nameLimit), core.Clip(title, nameLimit))
 }
 
-// refusalText words a refusal that comes after the command's transaction: what
-// failed and what to do, without its cause.
-func refusalText(err *core.Error) string {
+// RefusalText words a refusal for the person who wrote the command: what failed,
+// what to do, and the code to look it up by; without its cause.
+func RefusalText(err *core.Error) string {
 	text := err.Text
 	if err.Remedy != "" {
 		text += " (" + err.Remedy + ")"
 	}
-	return text
+	return fmt.Sprintf("%s [%s]", text, err.Code)
 }
 
 // runState is the word for a run in lists.

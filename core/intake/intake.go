@@ -307,7 +307,7 @@ func (s *Service) command(tx *store.Tx, m core.Message, cmd command.Line, b core
 	var refusal *core.Error
 	switch {
 	case errors.As(err, &refusal) && !strings.HasPrefix(refusal.Code, "store_"):
-		reply = command.Reply{Text: refusal.Error()}
+		reply = command.Reply{Text: command.RefusalText(refusal)}
 	case err != nil:
 		return nil, err
 	}
