@@ -51,6 +51,12 @@ const (
 	accountPauseMax = 5 * time.Minute
 )
 
+// configured reports whether the configuration has an account, enabled or not.
+func (a *App) configured(channel, account string) bool {
+	settings, ok := a.live().cfg.Channels.Get(channel)
+	return ok && settings.Account(account) != nil
+}
+
 // openAccounts makes the adapters of every enabled account. A channel that is
 // not in this build is left out; config check has warned of it.
 func (a *App) openAccounts(cfg *config.Config) ([]*account, error) {

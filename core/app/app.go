@@ -175,6 +175,7 @@ func (a *App) join() error {
 	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
+	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
 	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
 	a.bindings.Join(a.kernel, a.engine)
 	a.intake = intake.New(intake.Options{
@@ -226,6 +227,9 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	if err := a.kernel.Start(ctx); err != nil {
+		return err
+	}
+	if err := a.bindings.EndRemoved(ctx, a.configured); err != nil {
 		return err
 	}
 	if err := a.engine.Recover(ctx); err != nil {

@@ -157,6 +157,29 @@ func (b *Bindings) catchUp(ctx context.Context) {
 	}
 }
 
+// EndRemoved ends the bindings of accounts that are not configured any more.
+// Call it at the start, before messages come.
+func (b *Bindings) EndRemoved(ctx context.Context, configured func(channel, account string) bool) error {
+	var accounts [][2]string
+	err := b.o.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		accounts, err = tx.BoundAccounts()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		if configured(a[0], a[1]) {
+			continue
+		}
+		b.o.Log.Warn("the bindings of an account end, because it is not configured any more", "channel", a[0], "account", a[1])
+		if err := b.EndAccount(ctx, a[0], a[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // EndAccount ends the bindings of an account that left the configuration; it
 // blocks for one transaction per hundred bindings.
 func (b *Bindings) EndAccount(ctx context.Context, channel, account string) error {

@@ -108,6 +108,13 @@ func (tx *Tx) BindingsOfAccount(channel, account string, limit int) ([]core.Bind
 		ORDER BY id LIMIT $3`, channel, account, limit)
 }
 
+// BoundAccounts returns the accounts, each as channel and account, that have
+// live bindings.
+func (tx *Tx) BoundAccounts() ([][2]string, error) {
+	return all(tx, scanPair, `SELECT DISTINCT channel, account FROM binding WHERE status <> 'ended' AND conversation <> ''
+		ORDER BY channel, account`)
+}
+
 // LastEnded returns the binding at a place that ended last; ok is false if
 // none did.
 func (tx *Tx) LastEnded(p core.Place) (b core.Binding, ok bool, err error) {

@@ -203,9 +203,10 @@ func (tx *Tx) SentParts(outbox int64) ([]string, error) {
 
 // OutboxOpen returns the accounts that have open messages.
 func (tx *Tx) OutboxOpen() ([][2]string, error) {
-	return all(tx, func(s scanner) ([2]string, error) {
-		var a [2]string
-		err := s.Scan(&a[0], &a[1])
-		return a, err
-	}, `SELECT DISTINCT channel, account FROM outbox WHERE state IN ('queued', 'sending')`)
+	return all(tx, scanPair, `SELECT DISTINCT channel, account FROM outbox WHERE state IN ('queued', 'sending')`)
+}
+
+func scanPair(s scanner) (pair [2]string, err error) {
+	err = s.Scan(&pair[0], &pair[1])
+	return pair, err
 }
