@@ -9,9 +9,11 @@ import (
 // a limit off.
 type ThreadBindingRules struct {
 	Enabled             bool
+	EnabledKey          string        // the key that switched them off, "" where they are on
 	Idle                time.Duration // 0 for never
 	MaxAge              time.Duration // 0 for never
 	SpawnSessions       bool
+	SpawnSessionsKey    string // as EnabledKey
 	DefaultSpawnContext SpawnContext
 	Placement           Placement
 	OnEnd               OnEnd
@@ -71,7 +73,7 @@ func (c *Config) layers(channel, account string) (near, far ChannelKeys) {
 func (c *Config) ThreadBindings(channel, account string) ThreadBindingRules {
 	near, far := c.layers(channel, account)
 	n, f, g, b := near.ThreadBindings, far.ThreadBindings, c.Session.ThreadBindings, builtins().bindings
-	return ThreadBindingRules{
+	rules := ThreadBindingRules{
 		Enabled:             nearest(false, n.Enabled, f.Enabled, g.Enabled, b.Enabled),
 		Idle:                hours(nearest(0, n.IdleHours, f.IdleHours, g.IdleHours, b.IdleHours)),
 		MaxAge:              hours(nearest(0, n.MaxAgeHours, f.MaxAgeHours, g.MaxAgeHours, b.MaxAgeHours)),
@@ -83,6 +85,24 @@ func (c *Config) ThreadBindings(channel, account string) ThreadBindingRules {
 		KeepEnded:           hours(24 * nearest(0, n.KeepEndedDays, f.KeepEndedDays, g.KeepEndedDays, b.KeepEndedDays)),
 		MaxPerUser:          nearest(0, n.MaxPerUser, f.MaxPerUser, g.MaxPerUser, b.MaxPerUser),
 	}
+	if !rules.Enabled {
+		rules.EnabledKey = decidedBy("enabled", channel, account, n.Enabled.IsSet(), f.Enabled.IsSet())
+	}
+	if !rules.SpawnSessions {
+		rules.SpawnSessionsKey = decidedBy("spawnSessions", channel, account, n.SpawnSessions.IsSet(), f.SpawnSessions.IsSet())
+	}
+	return rules
+}
+
+// decidedBy names the key of threadBindings that is nearest to an account.
+func decidedBy(key, channel, account string, near, far bool) string {
+	switch {
+	case near:
+		return Path{"channels", channel, "accounts", account, "threadBindings", key}.String()
+	case far:
+		return Path{"channels", channel, "threadBindings", key}.String()
+	}
+	return Path{"session", "threadBindings", key}.String()
 }
 
 // hours turns hours with fractions into a duration in whole milliseconds. What

@@ -45,6 +45,26 @@ func TestNearestWins(t *testing.T) {
 	require.Equal(t, config.PerUserLimits{MessagesPerMinute: 7, USDPerDay: 2}, c.UserLimits("console", "default"))
 }
 
+func TestWhatSwitchedBindingsOff(t *testing.T) {
+	c := parse(t, `{
+  session: { threadBindings: { spawnSessions: false } },
+  channels: {
+    telegram: { threadBindings: { enabled: false }, accounts: {
+      a: { token: "$A" }, b: { token: "$B", threadBindings: { enabled: true, spawnSessions: true } },
+    } },
+    console: { accounts: { c: { threadBindings: { enabled: false } } } },
+  },
+}`)
+	keys := func(channel, account string) [2]string {
+		r := c.ThreadBindings(channel, account)
+		return [2]string{r.EnabledKey, r.SpawnSessionsKey}
+	}
+	require.Equal(t, [2]string{"channels.telegram.threadBindings.enabled", "session.threadBindings.spawnSessions"}, keys("telegram", "a"))
+	require.Equal(t, [2]string{}, keys("telegram", "b"))
+	require.Equal(t, [2]string{"channels.console.accounts.c.threadBindings.enabled", "session.threadBindings.spawnSessions"}, keys("console", "c"))
+	require.Equal(t, [2]string{"", "session.threadBindings.spawnSessions"}, keys("matrix", "x"))
+}
+
 func TestTinyLimitIsNotNone(t *testing.T) {
 	c := parse(t, `{ session: { threadBindings: { idleHours: 1e-12 } } }`)
 	require.Equal(t, time.Millisecond, c.ThreadBindings("console", "default").Idle)

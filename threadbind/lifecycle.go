@@ -1,8 +1,6 @@
 package threadbind
 
 import (
-	"time"
-
 	"github.com/skein-bot/skein/core"
 )
 
@@ -262,5 +260,5 @@ func (s *Service) purge(tx Tx, b core.Binding, now core.Millis) error {
 
 // keepUntil returns when an ended record may be deleted.
 func (s *Service) keepUntil(b core.Binding) core.Millis {
-	return b.EndedAt.Add(time.Duration(s.settings(b.Address).KeepEndedDays) * 24 * time.Hour)
+	return b.EndedAt.Add(s.settings(b.Address).KeepEnded)
 }

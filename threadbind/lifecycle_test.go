@@ -381,7 +381,7 @@ func TestPurge(t *testing.T) {
 	require.NoError(t, err)
 	due := f.store.timers[fakeTimer{TimerPurge, b.ID}]
 	require.Equal(t, t0.Add(7*24*time.Hour), due)
-	f.set.KeepEndedDays = 10
+	f.set.KeepEnded = 10*24*time.Hour + time.Minute
 	f.now = due
 	f.timer(TimerPurge, b.ID)
 	require.Contains(t, f.store.bindings, b.ID, "kept for longer since the reload")

@@ -28,8 +28,8 @@ type Settings struct {
 	OnEnd OnEnd
 	// OnLate says what a message does that arrives after a deadline.
 	OnLate OnLate
-	// KeepEndedDays is how long ended records are kept, in days.
-	KeepEndedDays int
+	// KeepEnded is how long ended records are kept; with 0 they go at once.
+	KeepEnded time.Duration
 	// MaxPerUser is how many live bindings one owner may have; 0 is no limit.
 	MaxPerUser int
 	// ArchiveAfter is how long a sub-agent session without a binding can be
@@ -67,7 +67,7 @@ func DefaultSettings() Settings {
 		Placement:     core.PlacementAuto,
 		OnEnd:         OnEndKeep,
 		OnLate:        LateFallthrough,
-		KeepEndedDays: 7,
+		KeepEnded:     7 * 24 * time.Hour,
 		MaxPerUser:    20,
 		ArchiveAfter:  time.Hour,
 	}

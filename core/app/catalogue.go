@@ -180,9 +180,10 @@ func (a *App) bindingSettings(channel, account string) threadbind.Settings {
 	r := cfg.ThreadBindings(channel, account)
 	def, _ := cfg.Agent(cfg.DefaultAgent())
 	return threadbind.Settings{
-		Enabled: r.Enabled, Idle: r.Idle, MaxAge: r.MaxAge, SpawnSessions: r.SpawnSessions, SpawnContext: string(r.DefaultSpawnContext),
+		Enabled: r.Enabled, EnabledKey: r.EnabledKey, Idle: r.Idle, MaxAge: r.MaxAge,
+		SpawnSessions: r.SpawnSessions, SpawnSessionsKey: r.SpawnSessionsKey, SpawnContext: string(r.DefaultSpawnContext),
 		Placement: core.Placement(r.Placement), OnEnd: threadbind.OnEnd(r.OnEnd), OnLate: threadbind.OnLate(r.OnLate),
-		KeepEndedDays: int(r.KeepEnded / (24 * time.Hour)), MaxPerUser: r.MaxPerUser, ArchiveAfter: def.Subagents.ArchiveAfter,
+		KeepEnded: r.KeepEnded, MaxPerUser: r.MaxPerUser, ArchiveAfter: def.Subagents.ArchiveAfter,
 	}
 }
 
