@@ -159,8 +159,12 @@ func (a *App) join() error {
 		World: a.world, DB: a.db, Log: a.log, Settings: a.bindingSettings, Adapter: a.bindingAdapter, Poster: poster{a},
 		Hooks: threadbind.NewHooks(a.world.Clock, a.log, 0, a.opts.Extensions...), Zone: a.zone,
 	})
+	split := a.opts.Split
+	if split == nil {
+		split = cut
+	}
 	a.delivery = delivery.New(delivery.Options{
-		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: a.opts.Split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
+		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
 		OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
 	})
 	a.engine = subagent.New(subagent.Options{

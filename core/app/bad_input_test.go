@@ -138,6 +138,18 @@ func TestAMessageOfFiveMegabytes(t *testing.T) {
 	require.Equal(t, "ok: and?", last(s.told("team")))
 }
 
+// TestB261_AnAnswerOverTheLimit: without a splitter of the embedder an answer is
+// cut at the channel's limit, and nothing of it is lost.
+func TestB261_AnAnswerOverTheLimit(t *testing.T) {
+	t.Parallel()
+	long := strings.TrimSpace(strings.Repeat("word ", 8000))
+	s := newScene(t, "", fmt.Sprintf(`{when: {user: "/^long$/"}, say: %q},`, long))
+	s.say("team", "long")
+	s.pass(time.Minute)
+	require.Len(t, s.told("team"), 3)
+	require.Equal(t, long, strings.Join(s.told("team"), ""))
+}
+
 // dirty is a console whose platform does not care for encodings.
 type dirty struct{ *console.Adapter }
 
