@@ -176,7 +176,7 @@ func TestAFocusThatFailsIsRefusedOnce(t *testing.T) {
 	r.child("cats", nil)
 	r.channel.openError = errors.New("no")
 	r.command(room, "/focus cats", nil)
-	require.Equal(t, []string{"the channel could not open a thread (try again, or work without a thread)"}, r.channel.texts(room))
+	require.Equal(t, []string{"the channel could not open a thread (try again, or work without a thread) [thread_failed]"}, r.channel.texts(room))
 	require.Len(t, r.channel.sent, 1)
 	require.NoError(t, r.db.Read(t.Context(), func(tx *store.Tx) error {
 		live, err := tx.LiveBindings("", 10)

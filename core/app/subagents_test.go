@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 )
@@ -121,4 +122,20 @@ func TestARefusalNamesItsCode(t *testing.T) {
 		s.say("team", text)
 		require.Regexp(t, `\(.+\) \[`+code+`\]$`, last(s.told("team")))
 	}
+}
+
+// A /focus whose thread does not open in time says so, and leaves nothing.
+func TestAFocusThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^dig$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "deep"}}]},
+  {when: {task: "/./"}, say: "dug"}, {when: {event: "/./"}, say: "NO_REPLY"},`)
+	s.say("team", "dig")
+	require.NoError(t, s.server.Fault(channeltest.Fault{Method: "open-child", Kind: channeltest.FaultSlow, After: 20 * time.Second}))
+	s.say("team", "/focus deep")
+	s.pass(time.Minute)
+	require.Contains(t, last(s.told("team")), "[thread_timeout]")
+	require.Empty(t, s.server.Threads(at("team")))
+	s.say("team", "/focus deep")
+	require.Equal(t, "deep listens in the thread “deep” now.", last(s.told("team")))
 }

@@ -110,9 +110,9 @@ func (s Set) agentSession(tx *store.Tx, r Request, t Target) (session store.Sess
 }
 
 // open is the second phase: the thread, then the transaction that binds it and
-// answers, or the one that takes everything back and says why.
+// answers, or the one that takes everything back and says why. It runs as work
+// of its caller's, Reply.After or Recover.
 func (s Set) open(ctx context.Context, key int64, in focusIntent, res subagent.Reservation, resumed bool) {
-	defer s.o.World.Work.Begin("focus")()
 	if s.o.Presence != nil {
 		s.o.Presence.Typing(ctx, in.At)
 	}
