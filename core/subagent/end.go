@@ -3,6 +3,7 @@ package subagent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -265,9 +266,16 @@ func (e *Engine) settle(tx *store.Tx, runs []core.Run, d core.Delivery) error {
 }
 
 // noticeAll tells people about runs in the runtime's own words, because the
-// requester's turn did not.
+// requester's turn did not. What was posted in a child's own thread is told.
 func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) error {
 	for _, r := range runs {
+		_, err := tx.OutboxByOnce(onceKey(r))
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
 		to := target(out, r, r.Origin)
 		if to.IsZero() {
 			if err := tx.SetDelivery(r.ID, core.DeliveryBlocked, "there is no conversation to tell it in", e.World.Now()); err != nil {
@@ -275,7 +283,7 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 			}
 			continue
 		}
-		_, _, err := e.Poster.Post(tx, store.Outbox{
+		_, _, err = e.Poster.Post(tx, store.Outbox{
 			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(r),
 			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, At: e.World.Now(),
 		})
