@@ -213,6 +213,7 @@ var moreThan = regexp.MustCompile(`^(\d+) messages were more than the queue hold
 func TestABurstOfAThousand(t *testing.T) { burst(t, "steer") }
 
 func burst(t *testing.T, mode string) {
+	t.Helper()
 	noLeak(t)
 	const messages = 1000
 	s := newScene(t, `{ messages: { queue: { mode: "`+mode+`", overflow: "old" } } }`, "")
