@@ -363,6 +363,7 @@ func (a *App) Reload(ctx context.Context, next *config.Config) (config.Plan, err
 	}
 	a.snap.Store(snap)
 	a.kernel.Redispatch()
+	a.kernel.Due(a.world.Now()) // retention may have got shorter
 	if err := a.bindings.Reload(ctx); err != nil {
 		return plan, err
 	}

@@ -39,6 +39,8 @@ CREATE TABLE session (
 CREATE INDEX session_ready ON session (ready_at) WHERE ready = 1;
 CREATE INDEX session_owned ON session (owner) WHERE owner <> '';
 CREATE INDEX session_parent ON session (parent_id) WHERE parent_id > 0;
+CREATE INDEX session_archived ON session (archived_at) WHERE archived_at > 0;
+CREATE INDEX session_fork ON session (fork_session) WHERE fork_session > 0;
 CREATE INDEX session_archive ON session (archive_due) WHERE archive_due > 0;
 
 CREATE TABLE session_setting (

@@ -67,6 +67,8 @@ func Run(t *testing.T, b Backend) {
 		{"OutboxOnce", testOutboxOnce},
 		{"OutboxStates", testOutboxStates},
 		{"OutboxParts", testOutboxParts},
+		{"Retention", testRetention},
+		{"RetentionOfSessions", testRetentionOfSessions},
 		{"Load", testLoad},
 		{"UnitIsWhole", testUnitIsWhole},
 		{"UnitMayRead", testUnitMayRead},

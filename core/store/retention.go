@@ -1,0 +1,112 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/skein-bot/skein/core"
+)
+
+// Grown names something that grows with use and is swept after a while.
+type Grown string
+
+// What is swept, and the time from which its age counts.
+const (
+	GrownDedupe     Grown = "dedupe"     // keys of updates, from their arrival
+	GrownOutbox     Grown = "outbox"     // messages that nobody need look at, with their receipts, from their end
+	GrownNotices    Grown = "notices"    // notes that a notice was given or a run undone
+	GrownArchived   Grown = "archived"   // archived sessions with all that is theirs, from the archiving
+	GrownTranscript Grown = "transcript" // rows of turns that have ended, of all sessions
+)
+
+// archivedFree are the archived sessions that nothing needs: none was forked
+// from them, no run of theirs is alive, and people know how their runs ended.
+const archivedFree = `FROM session AS s WHERE s.archived_at > 0
+	AND NOT EXISTS (SELECT 1 FROM session AS f WHERE f.fork_session = s.id AND f.fork_session > 0)
+	AND NOT EXISTS (SELECT 1 FROM run AS r WHERE r.session_id = s.id AND (r.status IN ` + liveStatuses + `
+		OR r.delivery IN ('pending', 'session_queued', 'blocked')))`
+
+// The oldest rows of tables without an index on what their age counts from, at
+// being 0 for a row that must stay. Rows get old in the order of their ids, but
+// for a few.
+const (
+	outboxHead = `(SELECT id, ended_at AS at FROM outbox WHERE state IN ('sent', 'withdrawn', 'dismissed') OR state = 'failed' AND tells = ''
+		ORDER BY id LIMIT 1000) AS head WHERE at > 0`
+	transcriptHead = `(SELECT t.id, CASE WHEN u.id IS NULL OR u.ended_at > 0 THEN t.at ELSE 0 END AS at
+		FROM transcript AS t LEFT JOIN turn AS u ON u.id = t.turn_id ORDER BY t.id LIMIT 1000) AS head WHERE at > 0`
+)
+
+// Oldest returns from when the age of the oldest counts that may be swept, 0 if
+// there is none.
+func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
+	query, ok := map[Grown]string{
+		GrownDedupe:     `SELECT COALESCE(MIN(at), 0) FROM dedupe`,
+		GrownOutbox:     `SELECT COALESCE(MIN(at), 0) FROM ` + outboxHead,
+		GrownNotices:    `SELECT COALESCE(MIN(at), 0) FROM (SELECT MIN(at) AS at FROM once_notice UNION ALL SELECT MIN(at) AS at FROM tombstone) AS notices`,
+		GrownArchived:   `SELECT COALESCE(MIN(s.archived_at), 0) ` + archivedFree,
+		GrownTranscript: `SELECT COALESCE(MIN(at), 0) FROM ` + transcriptHead,
+	}[g]
+	if !ok {
+		return 0, fmt.Errorf("store: %q is not swept", g)
+	}
+	err = tx.one(query, nil, &at)
+	return at, err
+}
+
+// Sweep removes at most limit rows whose age counts from before that time, the
+// oldest first, and returns how many. Of an archived session the transcript
+// goes first, in as many calls as it takes.
+func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error) {
+	switch g {
+	case GrownDedupe:
+		return tx.exec(`DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
+	case GrownNotices:
+		n, err = tx.exec(`DELETE FROM once_notice WHERE key IN (SELECT key FROM once_notice WHERE at < $1 LIMIT $2)`, int64(before), limit)
+		if err != nil || n == int64(limit) {
+			return n, err
+		}
+		m, err := tx.exec(`DELETE FROM tombstone WHERE run_id IN (SELECT run_id FROM tombstone WHERE at < $1 LIMIT $2)`, int64(before), int64(limit)-n)
+		return n + m, err
+	case GrownOutbox:
+		old := `(SELECT id FROM ` + outboxHead + ` AND at < $1 ORDER BY id LIMIT $2)`
+		if _, err := tx.exec(`DELETE FROM sent_part WHERE outbox_id IN `+old, int64(before), limit); err != nil {
+			return 0, err
+		}
+		return tx.exec(`DELETE FROM outbox WHERE id IN `+old, int64(before), limit)
+	case GrownTranscript:
+		return tx.exec(`DELETE FROM transcript WHERE id IN (SELECT id FROM `+transcriptHead+` AND at < $1 ORDER BY id LIMIT $2)`, int64(before), limit)
+	case GrownArchived:
+		return tx.sweepArchived(before, limit)
+	}
+	return 0, fmt.Errorf("store: %q is not swept", g)
+}
+
+func (tx *Tx) sweepArchived(before core.Millis, limit int) (int64, error) {
+	old := `(SELECT s.id ` + archivedFree + ` AND s.archived_at < $1)`
+	n, err := tx.exec(`DELETE FROM transcript WHERE id IN (SELECT id FROM transcript WHERE session_id IN `+old+` LIMIT $2)`, int64(before), limit)
+	if err != nil || n > 0 {
+		return n, err
+	}
+	id := func(s scanner) (id int64, err error) { return id, s.Scan(&id) }
+	ids, err := all(tx, id, `SELECT s.id `+archivedFree+` AND s.archived_at < $1 ORDER BY s.archived_at, s.id LIMIT $2`, int64(before), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, session := range ids {
+		for _, query := range []string{
+			`DELETE FROM step WHERE turn_id IN (SELECT id FROM turn WHERE session_id = $1)`,
+			`DELETE FROM intent WHERE turn_id IN (SELECT id FROM turn WHERE session_id = $1)`,
+			`DELETE FROM wait WHERE session_id = $1`,
+			`DELETE FROM turn WHERE session_id = $1`,
+			`DELETE FROM inbox WHERE session_id = $1`,
+			`DELETE FROM session_setting WHERE session_id = $1`,
+			`DELETE FROM run WHERE session_id = $1`,
+			`DELETE FROM binding WHERE session_id = $1 AND status = 'ended'`,
+			`DELETE FROM session WHERE id = $1`,
+		} {
+			if _, err := tx.exec(query, session); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return int64(len(ids)), nil
+}
