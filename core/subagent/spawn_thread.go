@@ -1,0 +1,189 @@
+package subagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// intentBody is what a two-phase spawn keeps to be continued or undone.
+type intentBody struct {
+	Run     string   `json:"run"`
+	Session int64    `json:"session"`
+	Binding string   `json:"binding"`
+	Warn    []string `json:"warnings,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// withThread spawns in two phases: reserve, open the thread, then record.
+func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
+	resumed, err := s.reserve(ctx, steps)
+	if err != nil {
+		return s.answer(ctx, steps, err)
+	}
+	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
+		return err
+	}
+	if s.bound.Binding.ID == "" { // the plan is to run unbound
+		return s.answer(ctx, steps, steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
+				return tool.Result{}, err
+			}
+			return s.start(tx, core.Binding{})
+		}))
+	}
+	commit := func(o Opened) error {
+		if err := s.e.World.Crash(world.SpawnAfterOpen); err != nil {
+			return err
+		}
+		return steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			b, err := s.e.Bindings.Activate(tx, s.bound.Binding.ID, o, s.run.Session, s.run.SessionKey)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
+				return tool.Result{}, err
+			}
+			return s.start(tx, b)
+		})
+	}
+	abort := func(error) (bool, error) { return s.e.undo(s.e.World.Context(), s.scope.Turn, s.scope.Seq) }
+	if err := s.e.Bindings.Open(ctx, s.bound, resumed, commit, abort); err != nil {
+		if killed := s.e.World.Err(); killed != nil {
+			return killed
+		}
+		return s.answer(ctx, steps, err)
+	}
+	return s.e.World.Crash(world.SpawnAfterCommit)
+}
+
+// reserve is the first transaction of a spawn with a thread, or finds what an
+// earlier claim of this turn reserved.
+func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, err error) {
+	if found, err := s.continued(ctx, steps); found || err != nil {
+		return found, err
+	}
+	probe := core.Run{Agent: s.scope.Agent, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label, Origin: s.scope.Reply, Requester: s.scope.Session}
+	if s.place, err = s.e.Bindings.Spawning(ctx, probe); err != nil {
+		return false, err
+	}
+	return false, steps.Do(ctx, func(tx *store.Tx) error {
+		if err := s.admit(tx); err != nil {
+			return err
+		}
+		bound, err := s.e.Bindings.Reserve(tx, s.bindRequest())
+		if err != nil {
+			return err
+		}
+		s.bound = bound
+		if bound.Unbound != "" {
+			s.run.Spec.Mode = modeRun
+			s.note += fmt.Sprintf("It runs without a thread: %s; a person can write /focus %s to talk to it. ", bound.Unbound, focusName(s.run))
+			if err := tx.SetRunSpec(s.run.ID, s.run.Spec); err != nil {
+				return err
+			}
+		}
+		body, err := json.Marshal(intentBody{Run: s.run.ID, Session: s.run.Session, Binding: bound.Binding.ID, Warn: s.warn, Note: s.note})
+		if err != nil {
+			return err
+		}
+		return tx.InsertIntent(store.Intent{
+			Turn: s.scope.Turn, Seq: s.scope.Seq, Kind: "spawn", Ref: s.run.ID, Body: string(body), At: s.e.World.Now(),
+		})
+	})
+}
+
+func focusName(r core.Run) string {
+	if r.TaskName != "" {
+		return r.TaskName
+	}
+	if r.Label != "" {
+		return r.Label
+	}
+	return fmt.Sprint(r.Ordinal)
+}
+
+// continued loads an open intent of this very call.
+func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, err error) {
+	err = steps.Do(ctx, func(tx *store.Tx) error {
+		found = false
+		in, err := tx.IntentAt(s.scope.Turn, s.scope.Seq)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil || in.State != "open" {
+			return err
+		}
+		var body intentBody
+		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
+			return err
+		}
+		if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
+			return err
+		}
+		if s.parent, err = tx.SessionByID(s.scope.Session); err != nil {
+			return err
+		}
+		if s.run, err = tx.RunByID(body.Run); err != nil {
+			return err
+		}
+		s.warn, s.note, found = body.Warn, body.Note, true
+		if body.Binding == "" {
+			return nil
+		}
+		req := s.bindRequest()
+		req.ID = body.Binding
+		s.bound, _, err = s.e.Bindings.Restore(tx, body.Binding, req)
+		return err
+	})
+	return found, err
+}
+
+func (s *spawn) bindRequest() BindRequest {
+	kind := core.Group
+	if s.parent.Kind == core.SessionDirect || s.parent.Kind == core.SessionMain {
+		kind = core.Direct
+	}
+	return BindRequest{
+		At: s.turn.ReplyTo, Kind: kind, Session: s.run.Session, SessionKey: s.run.SessionKey, Agent: s.run.Agent, Label: s.run.Name(),
+		Owner: s.run.Owner, RunID: s.run.ID, Intent: fmt.Sprintf("%d.%d", s.scope.Turn, s.scope.Seq), Text: s.run.Task, Place: s.place,
+	}
+}
+
+// undo takes back what the first transaction of a spawn reserved. It reports
+// whether there was something to take back.
+func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, err error) {
+	err = e.DB.Write(ctx, func(tx *store.Tx) error {
+		undone = false
+		in, err := tx.IntentAt(turn, seq)
+		if errors.Is(err, store.ErrNotFound) || err == nil && in.State != "open" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var body intentBody
+		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
+			return err
+		}
+		if body.Binding != "" {
+			if undone, err = e.Bindings.Abort(tx, body.Binding); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteRun(body.Run); err != nil {
+			return err
+		}
+		if err := tx.DeleteSession(body.Session); err != nil {
+			return err
+		}
+		return tx.CloseIntent(turn, seq, in.Body)
+	})
+	return undone, err
+}
