@@ -9,6 +9,7 @@ import (
 	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/world"
 )
 
 // A wait for the next message is one resumed turn: the note and the message are
@@ -138,4 +139,24 @@ func TestAFocusThatTakesTooLong(t *testing.T) {
 	require.Empty(t, s.server.Threads(at("team")))
 	s.say("team", "/focus deep")
 	require.Equal(t, "deep listens in the thread “deep” now.", last(s.told("team")))
+}
+
+// Where the turn that is to tell of an outcome crashes the process three times,
+// the runtime tells it itself.
+func TestAnOutcomeIsToldAfterThreeAttempts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^dig$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "deep"}}]},
+  {when: {task: "/deep/"}, delay: "5s", say: "dug"},
+  {when: {event: "/./"}, delay: "1s", say: "They have dug."},`)
+	s.say("team", "dig")
+	for _, call := range []int{2, 1, 1} { // the first one is the child's own
+		s.world.Arm(world.ModelAfterCall, call, world.TrapCut, nil)
+		s.pass(10 * time.Second)
+		require.Error(t, s.world.Err())
+		s.crash(time.Minute)
+	}
+	s.pass(time.Minute)
+	require.Equal(t, "deep is done.\n\ndug", last(s.told("team")))
+	require.Equal(t, core.DeliveryDelivered, s.run("deep").Delivery)
 }

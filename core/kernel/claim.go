@@ -89,9 +89,21 @@ func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err erro
 		return err
 	}
 	turn.Fence, turn.Attempts = l.Session.Fence, turn.Attempts+1
-	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.opts.MaxAttempts
+	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.attempts(turn)
 	l.Interrupted, err = k.interrupts(tx, l.Session)
 	return err
+}
+
+// outcomeAttempts is how often a chat is to tell of an outcome before the
+// runtime does so itself.
+const outcomeAttempts = 3
+
+// attempts is how often a turn may be claimed without finishing a step.
+func (k *Kernel) attempts(turn store.Turn) int {
+	if turn.Kind == store.InboxCompletion && turn.Run == "" {
+		return min(outcomeAttempts, k.opts.MaxAttempts)
+	}
+	return k.opts.MaxAttempts
 }
 
 // interrupts reports whether a queued message ends the running turn.
