@@ -44,7 +44,7 @@ func TestStopOfATurnAndOfARun(t *testing.T) {
 	})
 	bound := r.request("/stop")
 	bound.Session, bound.Bound = r.session(run.SessionKey, "", 0), true
-	require.Equal(t, "Its task is stopped.", r.run(bound))
+	require.Equal(t, "Sub-agents: stopped 1 of 1.", r.run(bound))
 }
 
 func TestNewAndReset(t *testing.T) {
@@ -86,7 +86,7 @@ func TestNewInABoundPlaceResetsTheBoundSession(t *testing.T) {
 	run := r.child(req.Session, "cats", nil)
 	child := r.session(run.SessionKey, "", 0)
 	req.Session, req.Bound, req.Binding = child, true, r.bind(child.ID, "cats", room.InThread("t"))
-	require.Equal(t, "Its task is stopped. A new conversation begins here.", r.run(req))
+	require.Equal(t, "Sub-agents: stopped 1 of 1. A new conversation begins here.", r.run(req))
 	require.NoError(t, r.db.Read(t.Context(), func(tx *store.Tx) error {
 		s, err := tx.SessionByID(child.ID)
 		require.Equal(t, int64(2), s.Generation)

@@ -87,14 +87,15 @@ func stoppedText(s stopped) string {
 
 func stoppedParts(s stopped) []string {
 	var parts []string
-	switch {
-	case s.Turn:
+	if s.Turn {
 		parts = append(parts, "The answer in progress is stopped.")
-	case s.run:
-		parts = append(parts, "Its task is stopped.")
 	}
-	if s.Runs > 0 {
-		parts = append(parts, fmt.Sprintf("Sub-agents: stopped %d of %d.", s.Runs, s.Runs))
+	runs := s.Runs
+	if s.run { // in a sub-agent's own thread it counts too
+		runs++
+	}
+	if runs > 0 {
+		parts = append(parts, fmt.Sprintf("Sub-agents: stopped %d of %d.", runs, runs))
 	}
 	if s.Queued > 0 {
 		parts = append(parts, fmt.Sprintf("Cleared %s.", count(s.Queued, "waiting message", "waiting messages")))
