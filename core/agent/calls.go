@@ -308,6 +308,9 @@ func (t *turn) runDurable(toolCtx, ctx context.Context, d tool.Durable, c pendin
 	if killed := t.r.opts.World.Err(); killed != nil {
 		return callResult{err: killed}
 	}
+	if crash := t.r.opts.World.Crash(world.ToolAfterCall); crash != nil {
+		return callResult{err: crash}
+	}
 	switch {
 	case steps.finished:
 		return steps.res

@@ -33,3 +33,34 @@ console/main < nothing
 		})
 	}
 }
+
+// So does a spawn, with and without a thread, those of the tool that starts it.
+func TestASpawnPassesTheCrashPointsOfItsPath(t *testing.T) {
+	for _, c := range []struct{ thread, point string }{
+		{"true", world.ToolStarted}, {"true", world.SpawnAfterReserve}, {"true", world.SpawnAfterOpen}, {"true", world.SpawnAfterCommit},
+		{"true", world.ToolAfterCall}, {"true", world.CompletionBeforeClaim},
+		{"false", world.ToolStarted}, {"false", world.SpawnAfterCommit}, {"false", world.ToolAfterCall}, {"false", world.CompletionBeforeClaim},
+	} {
+		t.Run(c.point+"/"+c.thread, func(t *testing.T) {
+			t.Parallel()
+			name := filepath.Join(t.TempDir(), "crash.txtar")
+			require.NoError(t, os.WriteFile(name, []byte(`# `+c.point+`
+crash `+c.point+`
+alice @ console/main: research cats
+start
+console/main < /on it/
+console/main < /summary of cats/
+console/main < nothing
+-- model.json5 --
+{ rules: [
+  { when: { user: "/^research (\\w+)$/" }, call: [
+    { tool: "sessions_spawn", args: { task: "Study $1", label: "$1", thread: `+c.thread+`, context: "isolated" } },
+    { tool: "sessions_yield", args: { acknowledgment: "on it" } } ] },
+  { when: { user: "/Study cats/" }, delay: "3s", say: "Cats sleep." },
+  { when: { event: "/task \"(\\w+)\" ended ok/" }, say: "summary of $1" },
+] }
+`), 0o600))
+			convtest.File(t, name)
+		})
+	}
+}

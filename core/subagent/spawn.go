@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/world"
 )
 
 // SpawnTool is sessions_spawn.
@@ -67,7 +68,10 @@ func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 		}
 		return s.start(tx, core.Binding{})
 	})
-	return s.answer(ctx, steps, err)
+	if err != nil {
+		return s.answer(ctx, steps, err)
+	}
+	return s.e.World.Crash(world.SpawnAfterCommit)
 }
 
 // refuse finishes the call with a refusal.
