@@ -88,7 +88,7 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // scriptLimit is how long a script waits for what has to come.
-const scriptLimit = 15 * time.Second
+const scriptLimit = time.Minute
 
 // until waits until ok holds.
 func until(ts *testscript.TestScript, what string, ok func() bool) {

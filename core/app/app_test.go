@@ -77,7 +77,7 @@ func (h *home) say(conversation, thread, text string) {
 func (h *home) expect(conversation, pattern string) {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
-	ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		feed, err := h.hub.Feed(ctx, console.FeedRequest{After: h.last, Wait: true})

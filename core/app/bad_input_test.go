@@ -256,7 +256,7 @@ func TestAFullDiskUnderLoad(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got := h.app.Accounts()[0]
 		return got.State == app.AccountRetrying && strings.Contains(got.LastError, "the disk is full")
-	}, 5*time.Second, time.Millisecond, "the account says why it does not go on")
+	}, time.Minute, time.Millisecond, "the account says why it does not go on")
 	require.NotEmpty(t, h.hub.Pending("default"))
 	h.stop()
 	h.pages = 0

@@ -94,7 +94,7 @@ func TestRunOnAPipe(t *testing.T) {
 	hub, bot := newHub(t)
 	_, err := hub.Post(t.Context(), console.Post{By: console.User{ID: console.Local}, Conversation: console.Main, Text: "before"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return bot.done.Load() > 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return bot.done.Load() > 0 }, time.Minute, time.Millisecond)
 
 	var out strings.Builder
 	in := strings.NewReader("hello\n\nopen cats\n/thread 1\nmeow\ntwo\n/threads\n/thread 7\n#1\n/thread main\nback\n/quit\nnever\n")
@@ -247,7 +247,7 @@ func TestRunReconnects(t *testing.T) {
 	<-people.feeds
 	out.wait(t, "the gateway does not answer")
 	write(t, typed, "two\n")
-	require.Eventually(t, func() bool { return bot.done.Load() > 0 && len(hub.Pending(console.DefaultAccount)) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return bot.done.Load() > 0 && len(hub.Pending(console.DefaultAccount)) == 0 }, time.Minute, time.Millisecond)
 	people.away.Store(false)
 	out.wait(t, "the gateway is back")
 	out.wait(t, "echo: two")
