@@ -72,6 +72,7 @@ func (r *reporter) summary(s Summary) {
 	if r.json {
 		e := json.NewEncoder(r.out)
 		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false) // `console/main < /x/` stays readable
 		_ = e.Encode(s) // a reader that went away is told nothing
 		return
 	}
