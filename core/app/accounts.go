@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,9 @@ type account struct {
 const (
 	accountPause    = time.Second
 	accountPauseMax = 5 * time.Minute
+	// storePauseMax holds where it is not the platform that fails but our own
+	// store, a full disk for example: people wait, and trying is cheap.
+	storePauseMax = 15 * time.Second
 )
 
 // configured reports whether the configuration has an account, enabled or not.
@@ -140,7 +144,11 @@ func (x *account) run(ctx context.Context, first func()) {
 		}
 		failures++
 		x.set(AccountRetrying, err)
-		pause := min(accountPause<<min(failures-1, 10), accountPauseMax)
+		longest := accountPauseMax
+		if strings.HasPrefix(core.ErrorCode(err), "store_") {
+			longest = storePauseMax
+		}
+		pause := min(accountPause<<min(failures-1, 10), longest)
 		pause += time.Duration(x.a.world.Float() * float64(pause) / 4)
 		x.a.log.Warn("an account failed; it is started again", "channel", x.channel, "account", x.id, "in", pause, "error", err)
 		if !x.wait(ctx, pause) {
