@@ -140,6 +140,45 @@ func TestFocusAfterTheEndKeepsOwnLimits(t *testing.T) {
 	require.Nil(t, f.focus(team, func(r *Request) { r.Actor = bob }).MaxAge, "another owner starts anew")
 }
 
+// A focus after /unfocus is rolled back whole wherever the store fails; the one
+// that succeeds still finds the limit that its owner had switched off.
+func TestFocusAfterFailuresKeepsOwnLimits(t *testing.T) {
+	f := newFixture(t)
+	f.set.MaxAge = hours(1)
+	off := hours(0)
+	old := f.focus(team, nil)
+	f.tx(func(tx Tx) (Changes, error) {
+		_, c, err := f.service.SetMaxAge(tx, team, alice, &off, f.now)
+		return c, err
+	})
+	ended, err := f.unfocus(team, alice)
+	require.NoError(t, err)
+	require.Equal(t, ownLimit(off), ended.MaxAge)
+	posts := f.posted()
+
+	req := f.request()
+	req.Placement = core.PlacementCurrent
+	var plan Plan
+	for n := 1; ; n++ {
+		f.store.failing(n)
+		_, err := f.try(func(tx Tx) (c Changes, err error) {
+			plan, c, err = f.service.Focus(tx, req, f.now)
+			return c, err
+		})
+		f.store.failing(0)
+		if err == nil {
+			require.Greater(t, n, 1)
+			break
+		}
+		require.ErrorIs(t, err, errDown, "call %d", n)
+		require.Equal(t, map[string]core.Binding{old.ID: ended}, f.store.bindings)
+		require.Equal(t, posts, f.posted())
+	}
+	require.Equal(t, ownLimit(off), f.binding(plan.Binding.ID).MaxAge)
+	f.wait(2)
+	require.True(t, f.resolve(team).Found, "a limit switched off stays off")
+}
+
 func TestFocusOnAnExpiredPlace(t *testing.T) {
 	f := newFixture(t)
 	old := f.focus(team, func(r *Request) { r.Actor = bob })

@@ -188,13 +188,18 @@ func (m *model) focused(t *rapid.T, req Request, b core.Binding, holder *modelBi
 }
 
 // inherited returns the own limits that the last binding of the same owner and
-// session at the place had.
+// session at the place had. It asks the model alone: the store may be failing.
 func (m *model) inherited(req Request) (idle, maxAge *time.Duration) {
-	last, found, err := m.f.store.LastEnded(req.At.Place())
-	if err != nil || !found || m.bound[last.ID].owner != req.Actor.User || m.bound[last.ID].session != req.Session {
-		return nil, nil
+	last := ""
+	for id, b := range m.bound {
+		if b.over != core.NotEnded && b.at.Same(req.At) {
+			last = max(last, id) // ids rise
+		}
 	}
-	return m.bound[last.ID].idle, m.bound[last.ID].maxAge
+	if b := m.bound[last]; b != nil && b.owner == req.Actor.User && b.session == req.Session {
+		return b.idle, b.maxAge
+	}
+	return nil, nil
 }
 
 func (m *model) edit(t *rapid.T) {
