@@ -72,7 +72,7 @@ func (p *pace) full(now core.Millis) bool {
 // is as large as the number of those that speak.
 func (g *loopGuard) forget(now core.Millis) {
 	for t, p := range g.talks {
-		if p.full(now); len(p.events) == 0 && p.until <= now {
+		if !p.full(now) && len(p.events) == 0 && p.until <= now {
 			delete(g.talks, t)
 		}
 	}

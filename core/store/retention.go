@@ -86,8 +86,11 @@ func (tx *Tx) sweepArchived(before core.Millis, limit int) (int64, error) {
 	if err != nil || n > 0 {
 		return n, err
 	}
-	id := func(s scanner) (id int64, err error) { return id, s.Scan(&id) }
-	ids, err := all(tx, id, `SELECT s.id `+archivedFree+` AND s.archived_at < $1 ORDER BY s.archived_at, s.id LIMIT $2`, int64(before), limit)
+	scanID := func(s scanner) (id int64, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}
+	ids, err := all(tx, scanID, `SELECT s.id `+archivedFree+` AND s.archived_at < $1 ORDER BY s.archived_at, s.id LIMIT $2`, int64(before), limit)
 	if err != nil {
 		return 0, err
 	}
