@@ -71,7 +71,7 @@ type Access struct {
 	RequireMention Optional[bool] `json:"requireMention,omitzero" default:"true" reload:"live"`
 	// Regular expressions (RE2) that count as addressing the bot.
 	MentionPatterns []string `json:"mentionPatterns,omitzero" format:"regexp" reload:"live"`
-	// Whether other bots are heard: false, "mentions" or true.
+	// Whether other bots are heard: false, "mentions" or true. After 20 messages within a minute a bot is not heard for the next one.
 	AllowBots BotPolicy `json:"allowBots,omitzero" default:"false" reload:"live"`
 }
 

@@ -66,12 +66,12 @@ type ResetByType struct {
 type Retention struct {
 	// Transcripts; 0 for ever.
 	TranscriptDays int `json:"transcriptDays" default:"0" min:"0"`
-	// Archived sessions; 0 for ever.
+	// Archived sessions with their tasks, once people know the outcomes; 0 for ever.
 	ArchivedDays int `json:"archivedDays" default:"90" min:"0"`
-	// Messages that were sent or given up.
+	// Messages that were sent, withdrawn or dismissed, and failed ones that told no outcome; others stay until somebody decides.
 	OutboxDays int `json:"outboxDays" default:"30" min:"1"`
 	// Keys by which redelivered messages are recognised.
 	DedupeDays int `json:"dedupeDays" default:"7" min:"1"`
-	// Events of the runtime.
+	// Notes of the runtime, such as that somebody was told something.
 	EventsDays int `json:"eventsDays" default:"30" min:"1"`
 }
