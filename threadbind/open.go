@@ -14,6 +14,9 @@ const (
 	OpenTimeout = 10 * time.Second
 	// undoTimeout is how long its removal may take.
 	undoTimeout = 10 * time.Second
+	// searchPauseMost is the longest pause between two looks for a thread that
+	// may have been opened; they double from a second.
+	searchPauseMost = 2 * time.Second
 )
 
 // ErrCannotTell is returned by Undo where the platform cannot tell whether a
@@ -60,7 +63,8 @@ func (s *Service) BindChild(ctx context.Context, plan Plan, resumed bool, steps 
 	if !aborted || plan.Child == nil || !resumed && !hasPlace(opened.Address) && nothingOpened(err) {
 		return err
 	}
-	if undoErr := s.Undo(context.WithoutCancel(ctx), *plan.Child, opened.Address); undoErr != nil {
+	late := core.ErrorCode(err) == CodeThreadTimeout
+	if undoErr := s.undo(context.WithoutCancel(ctx), *plan.Child, opened.Address, late); undoErr != nil {
 		s.Log.WarnContext(ctx, "a thread of a failed binding remains",
 			"parent", plan.Child.Parent.String(), "address", opened.Address.String(), "intent", plan.Child.Intent, "error", undoErr)
 	}
@@ -124,6 +128,11 @@ func refuseOpen(ctx context.Context, err error) error {
 // was opened all the same. It blocks for ten seconds at most. Calling it again
 // is harmless.
 func (s *Service) Undo(ctx context.Context, req core.ChildRequest, at core.Address) error {
+	return s.undo(ctx, req, at, false)
+}
+
+// undo is Undo; late is set where the request may still be under way.
+func (s *Service) undo(ctx context.Context, req core.ChildRequest, at core.Address, late bool) error {
 	adapter := s.Adapter(req.Parent.Channel, req.Parent.Account)
 	if adapter == nil {
 		return errors.New("the channel has no bindings")
@@ -135,13 +144,27 @@ func (s *Service) Undo(ctx context.Context, req core.ChildRequest, at core.Addre
 		if !ok {
 			return ErrCannotTell
 		}
-		left, _, found, err := finder.FindChild(ctx, req)
-		if err != nil || !found || !usable(left, req.Parent) {
+		left, found, err := s.search(ctx, finder, req, late)
+		if err != nil || !found {
 			return err
 		}
 		at = left
 	}
 	return adapter.CloseChild(ctx, at)
+}
+
+// search looks for what an unanswered request opened; if it is late, again after
+// a while: a request that was under way takes effect later.
+func (s *Service) search(ctx context.Context, finder core.ChildFinder, req core.ChildRequest, late bool) (at core.Address, found bool, err error) {
+	for pause := time.Second; ; pause *= 2 {
+		at, _, found, err = finder.FindChild(ctx, req)
+		if found = found && usable(at, req.Parent); found || err != nil || !late || pause > searchPauseMost {
+			return at, found, err
+		}
+		if err := s.Clock.Sleep(ctx, pause); err != nil {
+			return at, false, err
+		}
+	}
 }
 
 // Archive archives a thread of Changes.Archive, after the commit. It blocks for

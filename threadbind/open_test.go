@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,7 +170,27 @@ func TestOpenTimesOut(t *testing.T) {
 		err = f.bind(plan, nil)
 		require.Equal(t, CodeThreadTimeout, core.ErrorCode(err))
 		require.ErrorContains(t, err, "10s")
-		require.Equal(t, OpenTimeout, f.service.Clock.Now().Sub(before))
+		require.Equal(t, OpenTimeout+3*time.Second, f.service.Clock.Now().Sub(before), "then it is looked for")
+	})
+}
+
+// A request that was given up takes effect all the same, a moment later.
+func TestAThreadThatOpensTooLateIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.channel.open = func(ctx context.Context, _ core.ChildRequest) (core.Address, []byte, error) {
+			<-ctx.Done()
+			return core.Address{}, nil, context.Cause(ctx)
+		}
+		looks := 0
+		f.channel.find = func(core.ChildRequest) (core.Address, bool, error) {
+			looks++
+			return team.InThread("T9"), looks == 3, nil
+		}
+		plan, err := f.spawn(nil)
+		require.NoError(t, err)
+		require.Equal(t, CodeThreadTimeout, core.ErrorCode(f.bind(plan, nil)))
+		require.Equal(t, []core.Address{team.InThread("T9")}, f.channel.closed)
 	})
 }
 
