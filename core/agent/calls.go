@@ -111,7 +111,7 @@ func (t *turn) afterCalls(ctx context.Context, calls []pendingCall, results []ca
 // yield ends a turn because a call asked to wait.
 func (t *turn) yield(ctx context.Context) error {
 	t.out.State, t.out.Status = store.TurnDone, core.RunOK
-	return t.end(ctx, nil)
+	return t.end(ctx)
 }
 
 // startedSteps returns the step numbers of calls that an earlier claim

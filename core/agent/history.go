@@ -152,6 +152,10 @@ func (t *turn) noteOwn(item model.Item) {
 		t.out.Dropped += item.Dropped
 	case model.Assistant:
 		t.out.Yield = nil
+		if len(item.Calls) == 0 {
+			t.final = &item
+			return
+		}
 		t.noteText(item.Text)
 	case model.ToolOutput:
 		t.calls++
@@ -214,16 +218,12 @@ func (c *historyCache) take(l *kernel.Lease) ([]model.Item, bool) {
 
 // keep remembers the prompt for the session's next turn, if it is sound as it
 // is: then the next turn need not look at it again.
-func (t *turn) keep(last *model.Item) {
-	if last == nil {
-		return
-	}
-	items := slices.Concat(t.items, []model.Item{*last})
-	tail := items[t.sound:]
+func (t *turn) keep() {
+	tail := t.items[t.sound:]
 	if slices.ContainsFunc(tail, overlong) || model.Validate(tail) != nil {
 		return
 	}
-	t.r.cache.put(t.l.Session, t.l.Turn, items)
+	t.r.cache.put(t.l.Session, t.l.Turn, t.items)
 }
 
 func (c *historyCache) put(s store.Session, turn store.Turn, items []model.Item) {

@@ -29,6 +29,9 @@ func (t *turn) loop(ctx context.Context) error {
 		}
 	} else if t.out.Yield != nil {
 		return t.yield(ctx)
+	} else if t.final != nil { // the crash came between the last step and the end
+		t.finalAnswer(t.final.Text)
+		return t.end(ctx)
 	} else if t.stoodAtBoundary() {
 		if err := t.boundary(ctx); err != nil {
 			return err
@@ -48,16 +51,33 @@ func (t *turn) loop(ctx context.Context) error {
 		t.usage.In += usage.In
 		t.usage.Out += usage.Out
 		if len(answer.Calls) == 0 {
-			if answer.Cut {
-				answer.Text += " (truncated)"
-			}
-			t.finalAnswer(answer.Text)
-			return t.end(ctx, &answer)
+			return t.finish(ctx, answer)
 		}
 		if done, err := t.runStep(ctx, answer); done || err != nil {
 			return err
 		}
 	}
+}
+
+// finish journals the answer that ends the turn, like every other step: what
+// comes between it and the end (hooks, a full disk, a crash) does not have the
+// model asked again.
+func (t *turn) finish(ctx context.Context, answer model.Item) error {
+	if answer.Cut {
+		answer.Text += " (truncated)"
+	}
+	t.seq++
+	row := t.row(answer, t.seq)
+	err := t.step(ctx, func(tx *store.Tx) error {
+		_, err := tx.AppendRow(row)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.items = append(t.items, answer)
+	t.finalAnswer(answer.Text)
+	return t.end(ctx)
 }
 
 // finalAnswer notes the answer that ends the turn. An empty one leaves the
@@ -80,7 +100,7 @@ func (t *turn) finalAnswer(text string) {
 func (t *turn) stopLooping(ctx context.Context, limit int) error {
 	t.out.State, t.out.Status = store.TurnFailed, core.RunError
 	t.out.Detail = fmt.Sprintf("it was stopped after %d steps without an answer (maxSteps)", limit)
-	return t.end(ctx, nil)
+	return t.end(ctx)
 }
 
 // runStep journals a model answer with calls, then runs them.

@@ -169,6 +169,7 @@ type turn struct {
 	system string
 	items  []model.Item // the whole prompt, this turn's rows included
 	sound  int          // so many of them went to a model as they are
+	final  *model.Item  // the answer that ends the turn, where an earlier claim journalled it
 	seq    int
 	usage  model.Usage // not yet written to the turn row
 	out    Outcome
@@ -190,7 +191,7 @@ func (r *Runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
 	}
 	if early != nil {
 		early.Events, t.out = t.out.Events, *early
-		return t.end(ctx, nil)
+		return t.end(ctx)
 	}
 	if l.Interrupted {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -260,7 +261,7 @@ func (t *turn) settle(ctx context.Context, err error) error {
 		t.out.Detail = explain(err)
 	}
 	// The turn's own context is over, but its end must still be written.
-	return t.end(t.r.opts.World.Context(), nil)
+	return t.end(t.r.opts.World.Context())
 }
 
 // storeError marks errors of the store, after which the turn is tried again.
@@ -292,11 +293,11 @@ func (t *turn) dead(ctx context.Context) error {
 	}
 	t.out.State, t.out.Status = store.TurnDead, core.RunInterrupted
 	t.out.Detail = "it was interrupted several times without getting anywhere and has been set aside"
-	return t.end(ctx, nil)
+	return t.end(ctx)
 }
 
-// end writes the end of the turn. last is the final answer, if there is one.
-func (t *turn) end(ctx context.Context, last *model.Item) error {
+// end writes the end of the turn.
+func (t *turn) end(ctx context.Context) error {
 	w := t.r.opts.World
 	if err := w.Crash(world.TurnBeforeEnd); err != nil {
 		return err
@@ -307,18 +308,7 @@ func (t *turn) end(ctx context.Context, last *model.Item) error {
 		return storeError{err}
 	}
 	now := w.Now()
-	var row store.Row
 	err := t.l.Step(ctx, func(tx *store.Tx) error {
-		row = store.Row{}
-		if last != nil {
-			t.seq++
-			row = t.row(*last, t.seq)
-			id, err := tx.AppendRow(row)
-			if err != nil {
-				return err
-			}
-			row.ID = id
-		}
 		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage.In, t.usage.Out, now); err != nil {
 			return err
 		}
@@ -331,12 +321,7 @@ func (t *turn) end(ctx context.Context, last *model.Item) error {
 		t.r.cache.drop(t.l.Session.ID)
 		return err
 	}
-	t.keep(last)
-	if last != nil { // the last step was committed with the end
-		if err := w.Crash(world.StepAfterCommit); err != nil {
-			return err
-		}
-	}
+	t.keep()
 	return w.Crash(world.TurnAfterEnd)
 }
 
