@@ -65,9 +65,8 @@ type Harness interface {
 }
 
 // Place is a place as scripts name it. Account "" is "default". Conversation
-// is a name: "dm:alice" is the direct chat of alice with the account, "main"
-// on the console is the terminal's, any other is a group unless SetPlace said
-// otherwise. It is created on first use, and the account takes part from then
+// is a name: "dm:alice" is the direct chat of alice with the account, any other
+// is a group unless SetPlace said otherwise. It is created on first use, and the account takes part from then
 // on. Thread is the platform's id of a thread in it, "" for none.
 type Place struct {
 	Account, Conversation, Thread string

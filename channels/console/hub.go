@@ -24,6 +24,9 @@ type Options struct {
 	// CompactOver is the size in bytes from which Open rewrites the journal.
 	// 0 means 8 MiB.
 	CompactOver int64
+	// Bare leaves out the conversation Main: every conversation is then what
+	// its first user makes of it.
+	Bare bool
 	// Keep is how many messages of each place survive a compaction. 0 means
 	// 1000. With a message goes the memory of its idempotency key.
 	Keep int
@@ -53,8 +56,9 @@ var (
 	_ People  = (*Hub)(nil)
 )
 
-// Open returns the hub of a journal, or one in memory. A new hub holds the
-// direct conversation Main of the person Local with the account "default".
+// Open returns the hub of a journal, or one in memory. Unless it is bare, a new
+// hub holds the direct conversation Main of the person Local with the account
+// "default".
 // Errors are *core.Error with code console_journal.
 func Open(o Options) (*Hub, error) {
 	if o.CompactOver == 0 {
@@ -74,6 +78,9 @@ func Open(o Options) (*Hub, error) {
 		if err := h.openFile(o); err != nil {
 			return nil, err
 		}
+	}
+	if o.Bare {
+		return h, nil
 	}
 	main := Conversation{ID: Main, Kind: core.Direct, Peer: Local, Accounts: []string{DefaultAccount}}
 	if err := h.OpenConversation(main); err != nil {

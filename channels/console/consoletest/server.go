@@ -3,8 +3,8 @@
 // interface, with faults, a record of all requests and virtual time.
 //
 // Names map to ids like this. A person's id is the name. The conversation
-// "main" is the terminal's, a direct chat; "dm:alice" is the direct chat of
-// alice; any other is a group of that id. Direct chats of an account other
+// "dm:alice" is the direct chat of alice; any other is a group of that id, also
+// "main", which on a terminal is a direct chat. Direct chats of an account other
 // than "default" have the account and a slash before that. Thread ids are
 // those of the hub: t1, t2, ...
 //
@@ -54,7 +54,7 @@ func Start(o channeltest.Options) (channeltest.Server, error) { return New(o) }
 
 // New starts a server on a free port of the loopback interface.
 func New(o channeltest.Options) (*Server, error) {
-	hub, err := console.Open(console.Options{Clock: o.Clock})
+	hub, err := console.Open(console.Options{Clock: o.Clock, Bare: true})
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,6 @@ func account(at channeltest.Place) string { return cmp.Or(at.Account, console.De
 
 // direct returns the person of a direct chat, by the name of the place.
 func direct(at channeltest.Place) (peer string, ok bool) {
-	if at.Conversation == console.Main {
-		return console.Local, true
-	}
 	return strings.CutPrefix(at.Conversation, "dm:")
 }
 

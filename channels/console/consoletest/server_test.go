@@ -322,7 +322,7 @@ func TestPlaces(t *testing.T) {
 		at        channeltest.Place
 	}{
 		{"main", "main", channeltest.Place{Conversation: console.Main}},
-		{"second:main", "second/main", channeltest.Place{Account: "second", Conversation: console.Main}},
+		{"second:main", "main", channeltest.Place{Account: "second", Conversation: console.Main}},
 		{"dm:alice", "dm:alice", channeltest.Place{Account: "default", Conversation: "dm:alice"}},
 		{"second:dm:alice", "second/dm:alice", channeltest.Place{Account: "second", Conversation: "dm:alice"}},
 		{"team/t1", "team", channeltest.Place{Conversation: "team", Thread: "t1"}},
