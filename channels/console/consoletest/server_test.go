@@ -348,7 +348,7 @@ func TestPlaces(t *testing.T) {
 		kinds[conv.ID] = conv.Kind
 	}
 	require.Equal(t, map[string]core.ConversationKind{
-		"main": core.Direct, "team": core.Group, "alice": core.Direct, "news": core.Group,
+		"team": core.Group, "alice": core.Direct, "news": core.Group,
 	}, kinds)
 	b.Down()
 }
