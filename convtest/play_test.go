@@ -212,3 +212,21 @@ func TestBaseAndStateDir(t *testing.T) {
 	File(t, first, Options{Base: base, StateDir: state})
 	require.FileExists(t, filepath.Join(state, "skein.db"))
 }
+
+func TestACrashPointThatIsNotPassedIsReported(t *testing.T) {
+	for name, text := range map[string]string{
+		"never":    "crash archive.before\nalice @ console/team: hello\nconsole/team < /ok/\n",
+		"at start": "crash archive.before\nstart\nalice @ console/team: hello\nconsole/team < /ok/\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "crash.txtar")
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			var out bytes.Buffer
+			sum, err := Run(t.Context(), Options{Paths: []string{path}, Out: &out})
+			require.NoError(t, err)
+			require.Equal(t, 0, sum.ExitCode())
+			require.Equal(t, []string{"archive.before"}, sum.Files[0].Unpassed)
+			require.Contains(t, out.String(), "never passed: archive.before")
+		})
+	}
+}

@@ -55,6 +55,9 @@ func (r *reporter) details(res Result) string {
 	case res.Plays > 1:
 		text += fmt.Sprintf(", %d plays", res.Plays)
 	}
+	if len(res.Unpassed) > 0 {
+		text += ", never passed: " + strings.Join(res.Unpassed, ", ")
+	}
 	return text
 }
 
@@ -73,7 +76,7 @@ func (r *reporter) summary(s Summary) {
 		e := json.NewEncoder(r.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false) // `console/main < /x/` stays readable
-		_ = e.Encode(s) // a reader that went away is told nothing
+		_ = e.Encode(s)        // a reader that went away is told nothing
 		return
 	}
 	text := fmt.Sprintf("%d passed", s.Passed)

@@ -62,6 +62,9 @@ type Result struct {
 	// NoRaceKill is the reason of a script that is not played with kills.
 	NoRaceKill string   `json:"noRaceKill,omitempty"`
 	Failure    *Failure `json:"failure,omitempty"`
+	// Unpassed are crash points that `crash` lines armed and the world never
+	// passed: those lines tested nothing.
+	Unpassed []string `json:"unpassed,omitempty"`
 	// Problems are what is wrong with a bad script, one line each.
 	Problems   []string `json:"problems,omitempty"`
 	Transcript string   `json:"transcript,omitempty"` // with Verbose
@@ -218,6 +221,7 @@ func (o Options) playOnce(ctx context.Context, s *script.Script, seed uint64, ki
 	last, err := p.run(ctx)
 	r.Plays++
 	r.VirtualMs = last.virtual.Milliseconds()
+	r.Unpassed = last.unpassed
 	if last.killed != "" {
 		r.Kills++
 	}
