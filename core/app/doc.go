@@ -2,6 +2,7 @@
 // defaults equal those of the skein program, which is a thin shell around it.
 //
 //	cfg, _, err := config.Load("skein.json5", config.Options{})
+//	err = cfg.ResolveSecrets(config.Options{})
 //	...
 //	a, err := app.New(app.Options{Config: cfg, Channels: registry})
 //	err = a.Start(ctx)
