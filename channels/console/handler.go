@@ -138,6 +138,9 @@ type errorBody struct {
 // WriteError answers a request with a refusal. An error that is not an *Error
 // becomes status 500.
 func WriteError(w http.ResponseWriter, err error) {
+	if errors.Is(err, context.Canceled) {
+		err = errClosed() // the server stops, or the caller is gone and reads nothing
+	}
 	e := new(Error)
 	if !errors.As(err, &e) {
 		e = refuse(http.StatusInternalServerError, "internal", "%v", err)

@@ -130,6 +130,25 @@ func TestWaitLimit(t *testing.T) {
 	require.NotZero(t, feed.Seq)
 }
 
+// TestServerStops: a request that waits while the server ends its requests is
+// told that the hub closes, so that a terminal waits for the next start.
+func TestServerStops(t *testing.T) {
+	h, _ := openHub(t)
+	serving, stop := context.WithCancel(context.Background())
+	server := httptest.NewUnstartedServer(console.PeopleHandler(h, console.Wait{}))
+	server.Config.BaseContext = func(net.Listener) context.Context { return serving }
+	server.Start()
+	defer server.Close()
+	people := console.NewPeopleClient(server.URL, "", server.Client())
+	first, err := people.Feed(t.Context(), console.FeedRequest{})
+	require.NoError(t, err)
+	stop()
+	_, err = people.Feed(t.Context(), console.FeedRequest{After: first.Seq, Wait: true})
+	var refusal *console.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, console.CodeClosed, refusal.Code)
+}
+
 func TestPeopleHandlerHasNoBotSide(t *testing.T) {
 	h, _ := openHub(t)
 	server := httptest.NewServer(console.PeopleHandler(h, console.Wait{}))
