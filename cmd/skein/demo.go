@@ -191,7 +191,8 @@ func (e *env) demoGreeting(cfg *config.Config) string {
 	if name := cfg.Agents.Defaults.Model; !strings.HasPrefix(name, "demo/") {
 		model = "the model " + name
 	}
-	text := fmt.Sprintf(`Skein demo: two agents on %s. Everything is kept in ./%s
+	text := fmt.Sprintf(`Skein demo: two agents on %s.
+Everything is kept in ./%s
 
   research cats and dogs    two sub-agents, each in a thread of its own
   /thread 1                 go into a thread: only that sub-agent answers there
