@@ -150,6 +150,7 @@ func (s *session) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		request.Wait = err == nil // after a failure the first answer tells at once that the console is back
 		if err == nil {
 			request.After, request.TypingAfter, pause = feed.Seq, feed.TypingSeq, reconnectPause
 			continue

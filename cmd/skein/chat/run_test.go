@@ -198,6 +198,8 @@ type flaky struct {
 	console.People
 	away  atomic.Bool
 	feeds chan struct{} // a feed that failed
+
+	failed, waited atomic.Bool // the feed before failed; one after a failure waits for news
 }
 
 var errAway = errors.New("connection refused")
@@ -208,7 +210,11 @@ func (f *flaky) Feed(ctx context.Context, r console.FeedRequest) (console.Feed, 
 		case f.feeds <- struct{}{}:
 		default:
 		}
+		f.failed.Store(true)
 		return console.Feed{}, errAway
+	}
+	if f.failed.Swap(false) && r.Wait {
+		f.waited.Store(true)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
@@ -251,6 +257,7 @@ func TestRunReconnects(t *testing.T) {
 	people.away.Store(false)
 	out.wait(t, "the gateway is back")
 	out.wait(t, "echo: two")
+	require.False(t, people.waited.Load(), "where nothing is new, it would not be noticed that the console is back")
 	require.NoError(t, typed.Close())
 	require.NoError(t, <-ended)
 	for _, once := range []string{"you: one", "echo: one", "you: two", "echo: two"} {
