@@ -82,6 +82,11 @@ func Open(o Options) (*Hub, error) {
 	if o.Bare {
 		return h, nil
 	}
+	if h.st.seq == 0 {
+		// Ids and cursors of a hub that is gone, with its file or its memory,
+		// must not be those of its successor: bots remember them.
+		h.st.seq = uint64(max(h.clock.Now().UnixMilli(), 0))
+	}
 	main := Conversation{ID: Main, Kind: core.Direct, Peer: Local, Accounts: []string{DefaultAccount}}
 	if err := h.OpenConversation(main); err != nil {
 		_ = h.Close()
@@ -100,11 +105,6 @@ func (h *Hub) openFile(o Options) error {
 		return err
 	}
 	h.st.sortChanges()
-	if h.st.seq == 0 {
-		// Ids and cursors of a hub whose file was removed must not be those of
-		// its successor: bots remember them.
-		h.st.seq = uint64(max(h.clock.Now().UnixMilli(), 0))
-	}
 	if j.size > o.CompactOver {
 		trimmed := newState()
 		err := j.compact(func(yield func(*record) error) error {

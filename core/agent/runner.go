@@ -259,6 +259,7 @@ func (t *turn) settle(ctx context.Context, err error) error {
 	default:
 		t.out.State, t.out.Status = store.TurnFailed, core.RunError
 		t.out.Detail = explain(err)
+		t.r.opts.Log.Warn("a turn failed", "session", t.l.Session.Key, "turn", t.l.Turn.ID, "model", t.modelRef(), "error", err)
 	}
 	// The turn's own context is over, but its end must still be written.
 	return t.end(t.r.opts.World.Context())

@@ -28,8 +28,8 @@ import (
 	"github.com/skein-bot/skein/threadbind"
 )
 
-// Options make an App. Config is required; everything else has the default of
-// the skein program.
+// Options make an App. Config is required; each other field says what it is
+// where it is left out.
 type Options struct {
 	// Config is the configuration, with its secrets resolved.
 	Config *config.Config
