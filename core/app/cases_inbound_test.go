@@ -35,7 +35,7 @@ func TestB229_TheRuntimeDecidesKeys(t *testing.T) {
 	s := newScene(t, `{ session: { dmScope: "main" } }`, "")
 	s.says("alice", "dm:alice", "one")
 	s.says("bob", "dm:bob", "two")
-	s.says("alice", "main", "three")
+	s.says("local", "dm:local", "three")
 	s.read(func(tx *store.Tx) error {
 		all, err := tx.Sessions(false, 10)
 		require.Len(t, all, 1)
