@@ -2,7 +2,7 @@
 // the model, runs the tools it asks for, and ends the turn in one transaction.
 //
 // The journal of a turn is its transcript rows. Each finished step (a model
-// answer with calls, a tool result, input that joined at a boundary) is a row
+// answer, a tool result, input that joined at a boundary) is a row
 // under (turn, step number), committed before anything that follows from it.
 // After a crash the turn goes on from its last row: nothing finished is done
 // twice. A tool call that was started and neither repeats harmlessly nor keeps
