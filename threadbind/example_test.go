@@ -48,8 +48,8 @@ func ExampleService() {
 	}
 	fmt.Println(store.posts[1].text)
 	// Output:
-	// cats is listening here now. What you write here goes to it instead of this conversation's usual agent. It leaves after 1d without a message. /unfocus brings the usual one back.
+	// cats is listening here now. What you write here goes to it instead of this conversation's usual agent. It leaves after 1d without a message (idle). /unfocus brings the usual one back.
 	// true "agent:main:subagent:cats"
 	// false ""
-	// cats is not listening here any more: no message for 1d. Messages here go to this conversation's usual agent. /focus cats resumes it within 1h.
+	// cats is not listening here any more: idle for 1d. Messages here go to this conversation's usual agent. /focus cats resumes it within 1h.
 }

@@ -56,10 +56,10 @@ func Intro(b core.Binding, configured Limits) string {
 func limitsText(l Limits, deadline core.Millis) string {
 	var parts []string
 	if l.Idle > 0 {
-		parts = append(parts, "after "+Duration(l.Idle)+" without a message")
+		parts = append(parts, "after "+Duration(l.Idle)+" without a message (idle)")
 	}
 	if l.MaxAge > 0 {
-		parts = append(parts, Duration(l.MaxAge)+" from now at the latest")
+		parts = append(parts, Duration(l.MaxAge)+" from now at the latest (max-age)")
 	}
 	if deadline != 0 {
 		parts = append(parts, "at "+clockText(deadline, time.UTC)+" in any case")
@@ -95,9 +95,9 @@ func window(b core.Binding, s Settings) string {
 func because(b core.Binding, l Limits) string {
 	switch b.Reason {
 	case core.EndIdle:
-		return "no message for " + Duration(l.Idle)
+		return "idle for " + Duration(l.Idle)
 	case core.EndMaxAge:
-		return "it was here for " + Duration(l.MaxAge) + ", the longest allowed"
+		return "its max-age of " + Duration(l.MaxAge) + " is over"
 	case core.EndDeadline:
 		return "its time is up"
 	case core.EndManual:

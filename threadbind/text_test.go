@@ -23,12 +23,12 @@ func TestIntro(t *testing.T) {
 		"child": {
 			nil, both,
 			"cats is here. What you write in this thread goes to it. " +
-				"It leaves after 1d without a message, and 3d from now at the latest. /unfocus ends it.",
+				"It leaves after 1d without a message (idle), and 3d from now at the latest (max-age). /unfocus ends it.",
 		},
 		"current": {
 			func(b *core.Binding) { b.Placement = core.PlacementCurrent }, Limits{Idle: hours(0.75)},
 			"cats is listening here now. What you write here goes to it instead of this conversation's usual agent. " +
-				"It leaves after 45m without a message. /unfocus brings the usual one back.",
+				"It leaves after 45m without a message (idle). /unfocus brings the usual one back.",
 		},
 		"no limits": {
 			func(b *core.Binding) { b.Label = "" }, Limits{},
@@ -36,7 +36,7 @@ func TestIntro(t *testing.T) {
 		},
 		"own limits": {
 			func(b *core.Binding) { b.Idle, b.MaxAge = ownLimit(0), ownLimit(hours(2.5)) }, both,
-			"cats is here. What you write in this thread goes to it. It leaves 2h 30m from now at the latest. /unfocus ends it.",
+			"cats is here. What you write in this thread goes to it. It leaves 2h 30m from now at the latest (max-age). /unfocus ends it.",
 		},
 		"absolute": {
 			func(b *core.Binding) { b.Deadline = t0; b.Label, b.Agent = "", "" }, Limits{},
@@ -62,22 +62,22 @@ func TestFarewell(t *testing.T) {
 		change func(b *core.Binding, s *Settings)
 		want   string
 	}{
-		"idle":    {core.EndIdle, nil, "no message for 1d." + usual + " /focus cats resumes it within 1h."},
-		"max-age": {core.EndMaxAge, func(_ *core.Binding, s *Settings) { s.MaxAge = hours(72) }, "it was here for 3d, the longest allowed." + usual},
+		"idle":    {core.EndIdle, nil, "idle for 1d." + usual + " /focus cats resumes it within 1h."},
+		"max-age": {core.EndMaxAge, func(_ *core.Binding, s *Settings) { s.MaxAge = hours(72) }, "its max-age of 3d is over." + usual},
 		"manual":  {core.EndManual, nil, "unfocused." + usual},
 		"session": {core.EndSessionEnded, nil, "its session has ended." + usual},
 		"time":    {core.EndDeadline, nil, "its time is up." + usual},
 		"idle, own limit, no archive": {
 			core.EndIdle, func(b *core.Binding, s *Settings) { b.Idle, s.ArchiveAfter = ownLimit(hours(2.5)), 0 },
-			"no message for 2h 30m." + usual + " /focus cats resumes it.",
+			"idle for 2h 30m." + usual + " /focus cats resumes it.",
 		},
 		"idle, a session": {
 			core.EndIdle, func(b *core.Binding, _ *Settings) { b.Target = core.TargetSession },
-			"no message for 1d." + usual + " /focus cats resumes it.",
+			"idle for 1d." + usual + " /focus cats resumes it.",
 		},
 		"idle, resumed by itself": {
 			core.EndIdle, func(_ *core.Binding, s *Settings) { s.OnLate = LateResume },
-			"no message for 1d. Write here again to resume.",
+			"idle for 1d. Write here again to resume.",
 		},
 	}
 	for name, tt := range tests {

@@ -30,7 +30,7 @@ func TestAnIdleBindingEndsWithoutTraffic(t *testing.T) {
 	require.Equal(t, core.EndIdle, ended.Reason)
 	require.Equal(t, r.world.Now(), ended.EndedAt, "right at the deadline")
 	require.Len(t, r.channel.texts(at), 2)
-	require.Contains(t, r.channel.texts(at)[1], "no message for 1d")
+	require.Contains(t, r.channel.texts(at)[1], "idle for 1d")
 }
 
 func TestALateMessageFallsThrough(t *testing.T) {
