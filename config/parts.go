@@ -30,7 +30,6 @@ const (
 	PartBudgets     Part = "budgets"
 	PartUserLimits  Part = "user limits"
 	PartAttachments Part = "attachments"
-	PartFallbacks   Part = "fallback models"
 	PartHistory     Part = "group history"
 	PartLanguages   Part = "languages"
 	PartReset       Part = "session reset"
@@ -47,7 +46,7 @@ func AllParts() Parts {
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartExecSecrets, PartAnthropic, PartPostgres, PartHTTP, PartDelegate, PartApproval,
 		PartAlerts, PartBudgets, PartUserLimits, PartAttachments,
-		PartFallbacks, PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
+		PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
 	}
 }
 
@@ -85,7 +84,6 @@ func (c *Config) uses() []use {
 	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
 	add(c.Alerts.To != "", PartAlerts, "alerts", "to")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
-	written(PartFallbacks, "agents", "defaults", "fallbacks")
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
 	written(PartHistory, "messages", "historyLimit")
 	written(PartLanguages, "messages", "language")
@@ -97,7 +95,6 @@ func (c *Config) uses() []use {
 	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]
-		written(PartFallbacks, "agents", "entries", id, "fallbacks")
 		written(PartAnnounce, "agents", "entries", id, "subagents", "announceTimeoutMs")
 		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")

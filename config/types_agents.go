@@ -65,7 +65,7 @@ type AgentDefaults struct {
 	Model string `json:"model,omitzero" format:"model"`
 	// How much the model reasons.
 	Thinking Thinking `json:"thinking" default:"off"`
-	// Models to try, in order, when the first one fails.
+	// Models to try, in order, when the first one fails; a model that failed is asked last for a minute.
 	Fallbacks []string `json:"fallbacks,omitzero" format:"model"`
 	// IANA time zone for dates in prompts; unset: the host's.
 	Timezone string `json:"timezone,omitzero" format:"timezone"`

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -215,85 +214,4 @@ func (t *turn) timeNotice() (notice model.Item, due bool) {
 	}
 	left := deadline.Sub(now).Round(time.Second)
 	return model.Item{Kind: model.Note, At: now, Text: fmt.Sprintf("%s%s are left. Finish now, and say what is still missing.", timeNoticeStart, left)}, true
-}
-
-// modelAttempts is how often one call is tried while nothing was shown; the
-// pauses double from modelPause, so that trouble of up to 15 s does not end a
-// turn.
-const (
-	modelAttempts = 5
-	modelPause    = time.Second
-	modelPauseMax = time.Minute
-)
-
-// call asks the model once, again after a transient failure.
-func (t *turn) call(ctx context.Context) (model.Item, model.Usage, error) {
-	provider, id, err := t.r.opts.Catalogue.Model(t.modelRef())
-	if err != nil {
-		return model.Item{}, model.Usage{}, err
-	}
-	req := t.request(id)
-	for attempt := 1; ; attempt++ {
-		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
-		if err == nil {
-			item.At = t.r.opts.World.Now()
-			return item, usage, nil
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			return item, usage, cause
-		}
-		if attempt == modelAttempts || !model.ClassOf(err).Transient() {
-			return item, usage, err
-		}
-		if err := t.r.opts.World.Clock.Sleep(ctx, pause(attempt, err)); err != nil {
-			return item, usage, err
-		}
-	}
-}
-
-// pause is how long to wait before attempt+1: what the service asks for, else
-// 1 s doubling; never over a minute.
-func pause(attempt int, err error) time.Duration {
-	d := modelPause << (attempt - 1)
-	var e *model.Error
-	if errors.As(err, &e) && e.After > 0 {
-		d = e.After
-	}
-	return min(d, modelPauseMax)
-}
-
-// modelRef is the model of the turn: of a run, what its spawn resolved to; of a
-// chat, what /new chose, else in a sub-agent's session the model of its latest
-// run; else the agent's.
-func (t *turn) modelRef() string {
-	switch {
-	case t.run != nil && t.run.Spec.Model != "":
-		return t.run.Spec.Model
-	case t.run == nil && t.l.Session.Model != "":
-		return t.l.Session.Model
-	case t.child != nil && t.child.Spec.Model != "":
-		return t.child.Spec.Model
-	}
-	return t.def.Model
-}
-
-// promptItems returns the transcript as a model gets it. What earlier turns
-// left is known to be sound; only the rest is looked at.
-func (t *turn) promptItems() []model.Item {
-	tail := model.Repair(trimForPrompt(t.items[t.sound:]))
-	return append(slices.Clip(t.items[:t.sound]), tail...)
-}
-
-func (t *turn) request(id string) model.Request {
-	req := model.Request{
-		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
-		Items: t.promptItems(),
-	}
-	if t.child != nil {
-		req.Task, req.TaskName, req.TaskText = t.child.Label, t.child.TaskName, t.child.Task
-		if t.child.Spec.Thinking != "" {
-			req.Thinking = t.child.Spec.Thinking
-		}
-	}
-	return req
 }

@@ -24,10 +24,12 @@ type Definition struct {
 	// ContextFiles are put into the prompt after the instructions.
 	ContextFiles []ContextFile
 	Model        string // "<provider>/<model id>"
-	Thinking     string
-	Timezone     *time.Location
-	MaxSteps     int           // model calls of one turn; 0 means 50
-	Timeout      time.Duration // of one turn; 0 means none
+	// Fallbacks are asked, in order, where the turn's model fails.
+	Fallbacks []string
+	Thinking  string
+	Timezone  *time.Location
+	MaxSteps  int           // model calls of one turn; 0 means 50
+	Timeout   time.Duration // of one turn; 0 means none
 }
 
 // ContextFile is a file that every prompt of an agent carries.
@@ -143,8 +145,9 @@ type Options struct {
 
 // Runner implements kernel.Runner.
 type Runner struct {
-	opts  Options
-	cache *historyCache
+	opts    Options
+	cache   *historyCache
+	cooling cooling
 }
 
 var _ kernel.Runner = (*Runner)(nil)

@@ -154,7 +154,7 @@ var contextFiles = []string{"AGENTS.md", "TOOLS.md"}
 func (a *App) definition(cfg *config.Config, id string) (agent.Definition, error) {
 	s, _ := cfg.Agent(id)
 	def := agent.Definition{
-		ID: id, Name: s.Name, Model: s.Model, Thinking: string(s.Thinking), MaxSteps: s.MaxSteps, Timeout: s.TurnTimeout,
+		ID: id, Name: s.Name, Model: s.Model, Fallbacks: s.Fallbacks, Thinking: string(s.Thinking), MaxSteps: s.MaxSteps, Timeout: s.TurnTimeout,
 	}
 	var err error
 	if def.Instructions, err = cfg.Instructions(id, a.opts.ConfigOptions); err != nil {
