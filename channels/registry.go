@@ -9,8 +9,9 @@
 //	Close  gives back what New took, if the adapter is an io.Closer; it is
 //	       called once, after the last Run and Send have returned
 //
-// The packages below are the shared text tree (text), the contract suite that
-// every adapter passes (channeltest), and one folder for each platform.
+// The packages below are the shared text tree (text), what a channel's test
+// server is (testserver), the contract suite that every adapter passes
+// (channeltest), and one folder for each platform.
 package channels
 
 import (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/convtest/script"
 )
 
@@ -80,7 +80,7 @@ func (p *play) expectNext(ctx context.Context, do script.Next) error {
 }
 
 // capture names the thread of "/*", else the first group.
-func (p *play) capture(as string, each bool, s spot, re *regexp.Regexp, m channeltest.Seen) {
+func (p *play) capture(as string, each bool, s spot, re *regexp.Regexp, m testserver.Seen) {
 	switch {
 	case as == "":
 	case each:
@@ -98,7 +98,7 @@ func (p *play) expectSome(ctx context.Context, do script.Some) error {
 	s := p.resolve(do.Place)
 	found, err := p.stage.wait(expectLimit, func() (bool, error) {
 		unseen, err := p.unseen(ctx, s)
-		i := slices.IndexFunc(unseen, func(m channeltest.Seen) bool { return re.MatchString(m.Text) })
+		i := slices.IndexFunc(unseen, func(m testserver.Seen) bool { return re.MatchString(m.Text) })
 		if err != nil || i < 0 {
 			return false, err
 		}
@@ -156,7 +156,7 @@ func (p *play) missed(at script.Place, expected string) error {
 // unseen returns what the bot wrote there that no line has consumed. After a
 // random kill, on a channel that cannot tell a repetition, a message that the
 // store had to send again does not count the second time.
-func (p *play) unseen(ctx context.Context, s spot) ([]channeltest.Seen, error) {
+func (p *play) unseen(ctx context.Context, s spot) ([]testserver.Seen, error) {
 	unseen := s.unseen()
 	if !p.killed() || s.idempotent || !p.stage.up() || len(unseen) == 0 {
 		return unseen, nil

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/convtest/script"
 	"github.com/skein-bot/skein/core/world"
@@ -191,10 +191,10 @@ func (p *play) moderate(ctx context.Context, do script.Statement) error {
 	switch do := do.(type) {
 	case script.SetPlace:
 		at := p.resolve(do.Place)
-		return refused(at.server.SetPlace(at.at, channeltest.PlaceKind(do.Kind)))
+		return refused(at.server.SetPlace(at.at, testserver.PlaceKind(do.Kind)))
 	case script.Thread:
 		at := p.resolve(do.Place)
-		return refused(at.server.ChangeThread(ctx, at.at, channeltest.ThreadOp(do.Op), p.expand(do.Title)))
+		return refused(at.server.ChangeThread(ctx, at.at, testserver.ThreadOp(do.Op), p.expand(do.Title)))
 	case script.Migrate:
 		at := p.resolve(do.Place)
 		return refused(at.server.Migrate(ctx, at.at))
@@ -215,8 +215,8 @@ func (p *play) trouble(do script.Statement) error {
 		f, _ := p.script.File(do.File)
 		return refused(p.channel(do.Channel).server.Raw(accountName(do.Account), p.contents(f)))
 	case script.Fault:
-		return p.channel(do.Channel).server.Fault(channeltest.Fault{
-			Method: do.Method, Kind: channeltest.FaultKind(do.Kind), Status: do.Status, After: do.After, Times: do.Times,
+		return p.channel(do.Channel).server.Fault(testserver.Fault{
+			Method: do.Method, Kind: testserver.FaultKind(do.Kind), Status: do.Status, After: do.After, Times: do.Times,
 		})
 	case script.Redeliver:
 		if do.Swap {

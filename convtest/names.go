@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/channels"
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/convtest/script"
 )
 
@@ -90,21 +90,21 @@ func (p *play) channel(name string) *channel {
 }
 
 // placeOf is a place as test servers know it.
-func (p *play) placeOf(at script.Place) channeltest.Place {
-	return channeltest.Place{Account: p.expand(at.Account), Conversation: p.expand(at.Conversation), Thread: p.expand(at.Thread)}
+func (p *play) placeOf(at script.Place) testserver.Place {
+	return testserver.Place{Account: p.expand(at.Account), Conversation: p.expand(at.Conversation), Thread: p.expand(at.Thread)}
 }
 
 // spot is a place on its channel.
 type spot struct {
 	*channel
-	at channeltest.Place
+	at testserver.Place
 }
 
 func (s spot) String() string {
 	return script.Place{Channel: s.name, Account: s.at.Account, Conversation: s.at.Conversation, Thread: s.at.Thread}.String()
 }
 
-func (s spot) unseen() []channeltest.Seen { return s.reader.Unseen(s.at) }
+func (s spot) unseen() []testserver.Seen { return s.reader.Unseen(s.at) }
 
 // resolve returns the spot of a place in a line.
 func (p *play) resolve(at script.Place) spot { return spot{p.channel(at.Channel), p.placeOf(at)} }
@@ -160,7 +160,7 @@ func idempotent(ch *channel, s *stage) bool {
 
 // title names a thread for people, as in "console/main/t1 (cats)".
 func title(s spot) string {
-	for _, t := range s.server.Threads(channeltest.Place{Account: s.at.Account, Conversation: s.at.Conversation}) {
+	for _, t := range s.server.Threads(testserver.Place{Account: s.at.Account, Conversation: s.at.Conversation}) {
 		if t.ID == s.at.Thread && t.Title != "" {
 			return fmt.Sprintf("%s (%s)", s, t.Title)
 		}

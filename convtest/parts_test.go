@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/channels/console/consoletest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
@@ -138,17 +138,17 @@ func TestResent(t *testing.T) {
 
 // requestServer has nothing but recorded requests.
 type requestServer struct {
-	channeltest.Server
-	recorder channeltest.Recorder
+	testserver.Server
+	recorder testserver.Recorder
 }
 
-func (r *requestServer) Requests(since int) []channeltest.Request { return r.recorder.Requests(since) }
+func (r *requestServer) Requests(since int) []testserver.Request { return r.recorder.Requests(since) }
 
 func TestSentWindow(t *testing.T) {
 	server := new(requestServer)
 	send := func(texts ...string) {
 		for _, text := range texts {
-			server.recorder.Record(channeltest.Request{Method: "send", JSON: []byte(text)})
+			server.recorder.Record(testserver.Request{Method: "send", JSON: []byte(text)})
 		}
 	}
 	var w sentWindow
@@ -173,7 +173,7 @@ func TestSentWindow(t *testing.T) {
 func TestOnlyRepeatedRequestsAreForgiven(t *testing.T) {
 	server := new(requestServer)
 	for _, text := range []string{"a", "b", "a"} {
-		server.recorder.Record(channeltest.Request{Native: "send", JSON: []byte(text)})
+		server.recorder.Record(testserver.Request{Native: "send", JSON: []byte(text)})
 	}
 	ch := &channel{server: server}
 	all := server.Requests(0)
@@ -197,13 +197,13 @@ func TestRecentLog(t *testing.T) {
 // second time, where the platform cannot tell.
 func TestARepetitionAfterAKillIsTolerated(t *testing.T) {
 	s := newStoreApp(t)
-	server, err := consoletest.New(channeltest.Options{Clock: clock.Real{}})
+	server, err := consoletest.New(testserver.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
-	ch := &channel{name: "console", server: server, reader: channeltest.NewReader(server)}
+	ch := &channel{name: "console", server: server, reader: testserver.NewReader(server)}
 	p := &play{channels: []*channel{ch}, stage: newStage(start(), 1)}
 	p.stage.app = s
-	at := spot{ch, channeltest.Place{Conversation: "main"}}
+	at := spot{ch, testserver.Place{Conversation: "main"}}
 	require.Empty(t, at.unseen()) // looking opens it
 	for _, text := range []string{"one", "two", "one", "one"} {
 		_, err := server.Hub().Send(t.Context(), console.SendRequest{Account: "default", Conversation: "main", Text: text})

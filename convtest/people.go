@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/convtest/script"
 )
 
@@ -16,19 +16,19 @@ func (p *play) people(ctx context.Context, do script.Statement) error {
 		return p.say(ctx, do)
 	case script.SendFile:
 		f, _ := p.script.File(do.File)
-		post := channeltest.Post{Text: p.expand(do.Text), File: &channeltest.File{Name: f.Name, Data: f.Data}}
+		post := testserver.Post{Text: p.expand(do.Text), File: &testserver.File{Name: f.Name, Data: f.Data}}
 		return p.post(ctx, do.User, p.resolve(do.Place), post)
 	case script.Edit:
-		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+		return p.change(do.User, do.Target, do.Place, func(by testserver.User, m wrote) error {
 			return m.at.server.Edit(ctx, by, m.ref(), p.expand(do.Text))
 		})
 	case script.Delete:
-		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+		return p.change(do.User, do.Target, do.Place, func(by testserver.User, m wrote) error {
 			p.wrote = slices.DeleteFunc(p.wrote, func(w wrote) bool { return w == m })
 			return m.at.server.Delete(ctx, by, m.ref())
 		})
 	case script.React:
-		return p.change(do.User, do.Target, do.Place, func(by channeltest.User, m wrote) error {
+		return p.change(do.User, do.Target, do.Place, func(by testserver.User, m wrote) error {
 			return m.at.server.React(ctx, by, m.ref(), do.Emoji)
 		})
 	case script.Press:
@@ -45,7 +45,7 @@ func (p *play) people(ctx context.Context, do script.Statement) error {
 }
 
 // change does something to the message that a line means.
-func (p *play) change(u script.User, t script.Target, place script.Place, do func(by channeltest.User, m wrote) error) error {
+func (p *play) change(u script.User, t script.Target, place script.Place, do func(by testserver.User, m wrote) error) error {
 	by, err := p.user(u)
 	if err != nil {
 		return err
@@ -59,22 +59,22 @@ func (p *play) change(u script.User, t script.Target, place script.Place, do fun
 
 // user is a person as test servers know one. Somebody who is called owner for
 // the first time becomes one, as by a reload of the configuration.
-func (p *play) user(u script.User) (channeltest.User, error) {
+func (p *play) user(u script.User) (testserver.User, error) {
 	if u.Owner && p.addOwner(u.Name) {
 		if err := p.ownersChanged(); err != nil {
-			return channeltest.User{}, err
+			return testserver.User{}, err
 		}
 	}
 	bot := u.Bot
 	for _, x := range p.script.People() {
 		bot = bot || x.Name == u.Name && x.Bot
 	}
-	return channeltest.User{Name: u.Name, Bot: bot}, nil
+	return testserver.User{Name: u.Name, Bot: bot}, nil
 }
 
 func (p *play) say(ctx context.Context, do script.Say) error {
 	at := p.resolve(do.Place)
-	post := channeltest.Post{Text: p.expand(do.Text), Command: do.Command}
+	post := testserver.Post{Text: p.expand(do.Text), Command: do.Command}
 	if do.ReplyTo != "" {
 		m, err := p.message(do.User.Name, do.ReplyTo, do.Place)
 		if err != nil {
@@ -86,7 +86,7 @@ func (p *play) say(ctx context.Context, do script.Say) error {
 	return p.post(ctx, do.User, at, post)
 }
 
-func (p *play) post(ctx context.Context, u script.User, at spot, post channeltest.Post) error {
+func (p *play) post(ctx context.Context, u script.User, at spot, post testserver.Post) error {
 	by, err := p.user(u)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (p *play) message(by string, t script.Target, place script.Place) (wrote, e
 	return wrote{}, &expectError{expected: "a message of the bot at " + at.String(), seen: []string{"there is none"}}
 }
 
-func (w wrote) ref() channeltest.Ref { return channeltest.Ref{Place: w.at.at, ID: w.id} }
+func (w wrote) ref() testserver.Ref { return testserver.Ref{Place: w.at.at, ID: w.id} }
 
 // refused explains the error of a test server.
 func refused(err error) error {

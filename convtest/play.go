@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/channels"
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/convtest/script"
 	"github.com/skein-bot/skein/core/app"
@@ -55,8 +55,8 @@ type wrote struct {
 type channel struct {
 	name   string
 	entry  channels.Entry
-	server channeltest.Server
-	reader *channeltest.Reader
+	server testserver.Server
+	reader *testserver.Reader
 	// idempotent is set where a repeated send makes no second message.
 	idempotent bool
 	sent       sentWindow
@@ -162,11 +162,11 @@ func (p *play) openChannel(name string) error {
 	if i < 0 {
 		return badScriptError{fmt.Errorf("the channel %q is not in this build", name)}
 	}
-	server, err := all[i].Server(channeltest.Options{Clock: p.stage.clock, Work: p.stage.work})
+	server, err := all[i].Server(testserver.Options{Clock: p.stage.clock, Work: p.stage.work})
 	if err != nil {
 		return err
 	}
-	ch := &channel{name: name, entry: all[i].Entry, server: server, reader: channeltest.NewReader(server)}
+	ch := &channel{name: name, entry: all[i].Entry, server: server, reader: testserver.NewReader(server)}
 	ch.idempotent = idempotent(ch, p.stage)
 	p.channels = append(p.channels, ch)
 	p.stage.servers = append(p.stage.servers, server)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/skein-bot/skein/channels"
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
@@ -34,7 +34,7 @@ var _ App = (*app.App)(nil)
 // Channel is a channel that scripts may use: its adapter and its test server.
 type Channel struct {
 	Entry  channels.Entry
-	Server channeltest.New
+	Server testserver.New
 }
 
 // CLIEnv is what a `$ skein ...` line runs in.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/convtest/script"
 )
 
@@ -20,14 +20,14 @@ type sentWindow struct {
 }
 
 // requests returns those that the line at an index may see.
-func (w *sentWindow) requests(server channeltest.Server, line int) []channeltest.Request {
+func (w *sentWindow) requests(server testserver.Server, line int) []testserver.Request {
 	if w.matched == nil || w.line != line-1 {
 		w.from, w.matched = w.end, make(map[int]bool)
 	}
 	w.line = line
 	all := server.Requests(w.from)
 	w.end = w.from + len(all)
-	var left []channeltest.Request
+	var left []testserver.Request
 	for _, r := range all {
 		if !w.matched[r.N] {
 			left = append(left, r)
@@ -65,7 +65,7 @@ func (p *play) sent(do script.Sent) error {
 
 // repeated tells a request that repeats an earlier one word for word, as after
 // a kill whoever does not know that it arrived.
-func repeated(ch *channel, r channeltest.Request) bool {
+func repeated(ch *channel, r testserver.Request) bool {
 	for _, earlier := range ch.server.Requests(0) {
 		if earlier.N < r.N && earlier.Native == r.Native && string(earlier.JSON) == string(r.JSON) {
 			return true
@@ -76,7 +76,7 @@ func repeated(ch *channel, r channeltest.Request) bool {
 
 // unsent is a failure about requests: it shows those of the method, or what
 // other methods there were.
-func unsent(list []channeltest.Request, method, expected string) error {
+func unsent(list []testserver.Request, method, expected string) error {
 	e := &expectError{expected: expected}
 	var others []string
 	for _, r := range list {

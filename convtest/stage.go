@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/world"
@@ -25,7 +25,7 @@ const maxSteps = 100_000
 type stage struct {
 	clock   *clock.Virtual
 	work    *world.Work
-	servers []channeltest.Server
+	servers []testserver.Server
 	seed    uint64
 	// patience is maxPatience, except in tests of this package.
 	patience time.Duration

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 )
 
 // transcript writes down a conversation as it goes on, for -v. Its methods do
@@ -48,7 +48,7 @@ func (t *transcript) look() {
 	}
 	type entry struct {
 		at spot
-		channeltest.Seen
+		testserver.Seen
 		edited bool
 	}
 	var fresh []entry
@@ -76,7 +76,7 @@ func (t *transcript) look() {
 }
 
 // who names the author of a message as the script does.
-func (p *play) who(at spot, m channeltest.Seen) string {
+func (p *play) who(at spot, m testserver.Seen) string {
 	if m.Own {
 		return "bot"
 	}

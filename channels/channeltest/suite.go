@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/skein-bot/skein/channels"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 )
@@ -21,7 +22,7 @@ import (
 // Factory says how to make what the suite tests.
 type Factory struct {
 	Entry  channels.Entry
-	Server New
+	Server testserver.New
 	// Failures maps the statuses with which the platform refuses a send to the
 	// class each means. nil means those of HTTP.
 	Failures map[int]core.SendClass
@@ -94,7 +95,7 @@ func Run(t *testing.T, f Factory, only ...string) {
 type rig struct {
 	*testing.T
 	factory Factory
-	server  Server
+	server  testserver.Server
 	client  *http.Client
 	inbox   *Inbox
 	adapter core.Adapter
@@ -106,7 +107,7 @@ type rig struct {
 func newRig(t *testing.T, f Factory) *rig {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	server, err := f.Server(Options{Clock: clock.Real{}})
+	server, err := f.Server(testserver.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
 	transport := &http.Transport{}
 	r := &rig{T: t, factory: f, server: server, client: &http.Client{Transport: transport}, inbox: new(Inbox), stop: func() {}}
@@ -165,21 +166,21 @@ func (r *rig) start() {
 }
 
 // group and direct are the places of the suite.
-func group() Place  { return Place{Conversation: "team"} }
-func direct() Place { return Place{Conversation: "dm:alice"} }
+func group() testserver.Place  { return testserver.Place{Conversation: "team"} }
+func direct() testserver.Place { return testserver.Place{Conversation: "dm:alice"} }
 
-func alice() User { return User{Name: "alice"} }
+func alice() testserver.User { return testserver.User{Name: "alice"} }
 
 // say posts as alice.
-func (r *rig) say(at Place, text string) Ref {
+func (r *rig) say(at testserver.Place, text string) testserver.Ref {
 	r.Helper()
-	ref, err := r.server.Post(r.Context(), Post{By: alice(), At: at, Text: text})
+	ref, err := r.server.Post(r.Context(), testserver.Post{By: alice(), At: at, Text: text})
 	require.NoError(r, err)
 	return ref
 }
 
 // meet makes a place known to the platform before an adapter writes there.
-func (r *rig) meet(at Place) core.Address {
+func (r *rig) meet(at testserver.Place) core.Address {
 	r.Helper()
 	r.say(at, "hello")
 	return r.server.Address(at)
@@ -200,7 +201,7 @@ func (r *rig) mustSend(to core.Address, text string) string {
 }
 
 // own returns the texts of the account's messages at a place.
-func (r *rig) own(at Place) []string {
+func (r *rig) own(at testserver.Place) []string {
 	var texts []string
 	for _, m := range r.server.Messages(at) {
 		if m.Own {

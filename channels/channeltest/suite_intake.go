@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 )
 
@@ -107,11 +108,11 @@ func testPollFailures(r *rig) {
 		http.StatusUnauthorized:        core.SendAuth,
 		http.StatusConflict:            core.SendConflict,
 	} {
-		require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultFail, Status: status}))
+		require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodPoll, Kind: testserver.FaultFail, Status: status}))
 		r.requireClass(want, r.adapter.Run(r.Context(), r.inbox), "status %d", status)
 	}
-	require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultOKLost, Times: 2}))
-	require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultRetryAfter, After: time.Millisecond}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodPoll, Kind: testserver.FaultOKLost, Times: 2}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodPoll, Kind: testserver.FaultRetryAfter, After: time.Millisecond}))
 	r.say(group(), "still there")
 	r.start()
 	require.Equal(r, []string{"still there"}, texts(r.inbox.WaitMessages(r, 1)))
@@ -154,11 +155,11 @@ func testNormalised(r *rig) {
 	to := r.meet(group())
 	id := r.mustSend(to, "question?")
 	plain := r.say(group(), "no mention")
-	_, err := r.server.Post(r.Context(), Post{By: alice(), At: group(), Text: "@bot do it"})
+	_, err := r.server.Post(r.Context(), testserver.Post{By: alice(), At: group(), Text: "@bot do it"})
 	require.NoError(r, err)
-	_, err = r.server.Post(r.Context(), Post{By: User{Name: "helper", Bot: true}, At: group(), Text: "beep"})
+	_, err = r.server.Post(r.Context(), testserver.Post{By: testserver.User{Name: "helper", Bot: true}, At: group(), Text: "beep"})
 	require.NoError(r, err)
-	_, err = r.server.Post(r.Context(), Post{By: alice(), At: group(), Text: "answer", ReplyTo: &Ref{Place: group(), ID: id}})
+	_, err = r.server.Post(r.Context(), testserver.Post{By: alice(), At: group(), Text: "answer", ReplyTo: &testserver.Ref{Place: group(), ID: id}})
 	require.NoError(r, err)
 	r.say(direct(), "psst")
 	got := r.inbox.WaitMessages(r, 6)
@@ -194,10 +195,10 @@ func testEventsOfMessages(r *rig) {
 	ref := r.say(group(), "helo")
 	require.NoError(r, r.server.Edit(r.Context(), alice(), ref, "hello"))
 	require.NoError(r, r.server.Edit(r.Context(), alice(), ref, "hello!"))
-	if err := r.server.React(r.Context(), alice(), ref, "👍"); !errors.Is(err, ErrUnsupported) {
+	if err := r.server.React(r.Context(), alice(), ref, "👍"); !errors.Is(err, testserver.ErrUnsupported) {
 		require.NoError(r, err)
 	}
-	if err := r.server.Delete(r.Context(), alice(), ref); !errors.Is(err, ErrUnsupported) {
+	if err := r.server.Delete(r.Context(), alice(), ref); !errors.Is(err, testserver.ErrUnsupported) {
 		require.NoError(r, err)
 	}
 	r.say(group(), "end")

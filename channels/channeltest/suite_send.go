@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 )
 
@@ -19,7 +20,7 @@ import (
 func testSendFailures(r *rig) {
 	to := r.meet(group())
 	for _, status := range slices.Sorted(maps.Keys(r.factory.Failures)) {
-		require.NoError(r, r.server.Fault(Fault{Method: MethodSend, Kind: FaultFail, Status: status}))
+		require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodSend, Kind: testserver.FaultFail, Status: status}))
 		_, err := r.send(to, "refused")
 		r.requireClass(r.factory.Failures[status], err, "status %d", status)
 	}
@@ -30,7 +31,7 @@ func testSendFailures(r *rig) {
 
 func testSendRetryAfter(r *rig) {
 	to := r.meet(group())
-	require.NoError(r, r.server.Fault(Fault{Method: MethodSend, Kind: FaultRetryAfter, After: 3 * time.Second}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodSend, Kind: testserver.FaultRetryAfter, After: 3 * time.Second}))
 	_, err := r.send(to, "later")
 	r.requireClass(core.SendRetryable, err)
 	_, wait := core.ClassifySend(err)
@@ -42,7 +43,7 @@ func testSendRetryAfter(r *rig) {
 // has idempotency keys the same send again is the same message.
 func testSendAnswerLost(r *rig) {
 	to := r.meet(group())
-	require.NoError(r, r.server.Fault(Fault{Method: MethodSend, Kind: FaultOKLost}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodSend, Kind: testserver.FaultOKLost}))
 	_, err := r.send(to, "once")
 	r.requireClass(core.SendAmbiguous, err)
 	require.Equal(r, []string{"once"}, r.own(group()))
@@ -126,7 +127,7 @@ func testSendAfterCancel(r *rig) {
 
 func testProbe(r *rig) {
 	require.True(r, r.adapter.Probe(r.Context()).OK)
-	require.NoError(r, r.server.Fault(Fault{Method: MethodPoll, Kind: FaultFail, Status: 401}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodPoll, Kind: testserver.FaultFail, Status: 401}))
 	require.Error(r, r.adapter.Run(r.Context(), r.inbox))
 	sick := r.adapter.Probe(r.Context())
 	require.False(r, sick.OK, "an account that cannot receive is not well")
@@ -143,9 +144,9 @@ func testEditAndDelete(r *rig) {
 	if editor, ok := r.adapter.(core.Editor); ok {
 		require.NoError(r, editor.Edit(r.Context(), to, id, "final"))
 		require.Equal(r, []string{"final"}, r.own(group()))
-		require.NoError(r, r.server.Fault(Fault{Method: MethodEdit, Kind: FaultRetryAfter, After: time.Second}))
+		require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodEdit, Kind: testserver.FaultRetryAfter, After: time.Second}))
 		r.requireClass(core.SendRetryable, editor.Edit(r.Context(), to, id, "again"))
-		require.NoError(r, r.server.Fault(Fault{Method: MethodEdit, Kind: FaultOKLost}))
+		require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodEdit, Kind: testserver.FaultOKLost}))
 		r.requireClass(core.SendAmbiguous, editor.Edit(r.Context(), to, id, "again"))
 		r.requireClass(core.SendInvalid, editor.Edit(r.Context(), to, "nothing", "x"), "the place is still there")
 	}

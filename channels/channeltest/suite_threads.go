@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 )
 
@@ -20,7 +21,7 @@ func (r *rig) binder() (core.BindingAdapter, bool) {
 }
 
 // inThread returns a place's thread.
-func inThread(at core.Address) Place {
+func inThread(at core.Address) testserver.Place {
 	p := group()
 	p.Thread = at.Thread
 	return p
@@ -72,12 +73,12 @@ func testThreads(r *rig) {
 	state, err := b.ProbeAddress(r.Context(), sibling)
 	require.NoError(r, err)
 	require.Contains(r, []core.PlaceState{core.PlaceIsGone, core.PlaceIsArchived}, state)
-	require.NoError(r, r.server.Fault(Fault{Method: MethodOpenChild, Kind: FaultFail, Status: 500}))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodOpenChild, Kind: testserver.FaultFail, Status: 500}))
 	_, _, err = b.OpenChild(r.Context(), core.ChildRequest{Parent: parent, Title: "no", Intent: "intent-3"})
 	r.requireClass(core.SendRetryable, err)
 }
 
-func titles(threads []Thread) []string {
+func titles(threads []testserver.Thread) []string {
 	var list []string
 	for _, t := range threads {
 		list = append(list, t.Title)
@@ -116,12 +117,12 @@ func testThreadStates(r *rig) {
 		require.Equal(r, core.PlaceExists, probe())
 	}
 	for _, step := range []struct {
-		op    ThreadOp
+		op    testserver.ThreadOp
 		state core.PlaceState
 		class core.SendClass
 	}{
-		{ThreadLock, core.PlaceIsLocked, core.SendClosed},
-		{ThreadDelete, core.PlaceIsGone, core.SendGone},
+		{testserver.ThreadLock, core.PlaceIsLocked, core.SendClosed},
+		{testserver.ThreadDelete, core.PlaceIsGone, core.SendGone},
 	} {
 		require.NoError(r, r.server.ChangeThread(r.Context(), inThread(at), step.op, ""))
 		require.Equal(r, step.state, probe())
@@ -140,15 +141,15 @@ func testPlaceEvents(r *rig) {
 	r.meet(group())
 	at := r.child(b, "cats")
 	steps := []struct {
-		op    ThreadOp
+		op    testserver.ThreadOp
 		event core.PlaceEvent
 	}{
-		{ThreadArchive, core.PlaceArchived},
-		{ThreadUnarchive, core.PlaceUnarchived},
-		{ThreadLock, core.PlaceLocked},
-		{ThreadUnlock, core.PlaceUnlocked},
-		{ThreadRename, core.PlaceRenamed},
-		{ThreadDelete, core.PlaceDeleted},
+		{testserver.ThreadArchive, core.PlaceArchived},
+		{testserver.ThreadUnarchive, core.PlaceUnarchived},
+		{testserver.ThreadLock, core.PlaceLocked},
+		{testserver.ThreadUnlock, core.PlaceUnlocked},
+		{testserver.ThreadRename, core.PlaceRenamed},
+		{testserver.ThreadDelete, core.PlaceDeleted},
 	}
 	for i, step := range steps {
 		require.NoError(r, r.server.ChangeThread(r.Context(), inThread(at), step.op, "dogs"))
@@ -191,7 +192,7 @@ func testMigration(r *rig) {
 	old := r.meet(group())
 	r.inbox.WaitMessages(r, 1)
 	if err := r.server.Migrate(r.Context(), group()); err != nil {
-		require.ErrorIs(r, err, ErrUnsupported)
+		require.ErrorIs(r, err, testserver.ErrUnsupported)
 		return
 	}
 	next := r.server.Address(group())

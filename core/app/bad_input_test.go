@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/skein-bot/skein/channels"
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/model"
@@ -218,7 +218,7 @@ func burst(t *testing.T, mode string) {
 	const messages = 1000
 	s := newScene(t, `{ messages: { queue: { mode: "`+mode+`", overflow: "old" } } }`, "")
 	for i := range messages {
-		_, err := s.server.Post(t.Context(), channeltest.Post{By: channeltest.User{Name: "alice"}, At: at("team"), Text: fmt.Sprintf("m%d", i)})
+		_, err := s.server.Post(t.Context(), testserver.Post{By: testserver.User{Name: "alice"}, At: at("team"), Text: fmt.Sprintf("m%d", i)})
 		require.NoError(t, err)
 	}
 	s.pass(time.Hour)

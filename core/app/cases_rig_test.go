@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/channels"
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/channels/console/consoletest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/config/json5"
 	"github.com/skein-bot/skein/core"
@@ -75,7 +75,7 @@ func prepareScene(t *testing.T, settings, rules string) *scene {
 	s := &scene{T: t, dir: t.TempDir(), work: new(world.Work), state: scripted.NewState(), requests: new(requests)}
 	s.clock = clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), s.work)
 	var err error
-	s.server, err = consoletest.New(channeltest.Options{Clock: s.clock, Work: s.work})
+	s.server, err = consoletest.New(testserver.Options{Clock: s.clock, Work: s.work})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s.kill()
@@ -266,9 +266,9 @@ func (s *scene) pass(d time.Duration) {
 }
 
 // at reads a place: "team", "team/t1", "dm:bob".
-func at(place string) channeltest.Place {
+func at(place string) testserver.Place {
 	conversation, thread, _ := strings.Cut(place, "/")
-	return channeltest.Place{Conversation: conversation, Thread: thread}
+	return testserver.Place{Conversation: conversation, Thread: thread}
 }
 
 // say writes a message of alice, who owns the bot, and waits until the runtime
@@ -278,9 +278,9 @@ func (s *scene) say(place, text string) {
 	s.says("alice", place, text)
 }
 
-func (s *scene) says(who, place, text string) channeltest.Ref {
+func (s *scene) says(who, place, text string) testserver.Ref {
 	s.Helper()
-	ref, err := s.server.Post(s.Context(), channeltest.Post{By: channeltest.User{Name: who}, At: at(place), Text: text})
+	ref, err := s.server.Post(s.Context(), testserver.Post{By: testserver.User{Name: who}, At: at(place), Text: text})
 	require.NoError(s, err)
 	if s.app != nil {
 		s.quiet()
@@ -291,7 +291,7 @@ func (s *scene) says(who, place, text string) channeltest.Ref {
 // topic opens a thread as alice and returns the place.
 func (s *scene) topic(conversation, title string) string {
 	s.Helper()
-	thread, err := s.server.OpenTopic(s.Context(), channeltest.User{Name: "alice"}, at(conversation), title)
+	thread, err := s.server.OpenTopic(s.Context(), testserver.User{Name: "alice"}, at(conversation), title)
 	require.NoError(s, err)
 	s.quiet()
 	return conversation + "/" + thread

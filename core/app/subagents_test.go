@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/world"
@@ -132,7 +132,7 @@ func TestAFocusThatTakesTooLong(t *testing.T) {
   {when: {user: "/^dig$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "deep"}}]},
   {when: {task: "/./"}, say: "dug"}, {when: {event: "/./"}, say: "NO_REPLY"},`)
 	s.say("team", "dig")
-	require.NoError(t, s.server.Fault(channeltest.Fault{Method: "open-child", Kind: channeltest.FaultSlow, After: 20 * time.Second}))
+	require.NoError(t, s.server.Fault(testserver.Fault{Method: "open-child", Kind: testserver.FaultSlow, After: 20 * time.Second}))
 	s.say("team", "/focus deep")
 	s.pass(time.Minute)
 	require.Contains(t, last(s.told("team")), "[thread_timeout]")

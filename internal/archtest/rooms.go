@@ -80,12 +80,13 @@ func rooms() []room {
 
 		// An adapter sees the contract, the registry and the text tree; never
 		// another adapter. Its test server runs a clock and counts its work in
-		// the world. channeltest, the suite that every adapter passes, is bound
-		// by the same arrows.
+		// the world. testserver, which says what a test server is, and
+		// channeltest, the suite that every adapter passes, are bound by the
+		// same arrows.
 		{
 			folder:   "channels/*/...",
 			may:      []string{"core", "channels", "channels/text"},
-			testsMay: []string{"core/clock", "core/world", "channels/channeltest"},
+			testsMay: []string{"core/clock", "core/world", "channels/testserver", "channels/channeltest"},
 		},
 
 		// Checks of the repository itself.
@@ -100,14 +101,26 @@ func suites() []string {
 		"core/store/storetest/...",
 		"threadbind/threadbindtest/...",
 		"channels/channeltest/...",
+		"channels/testserver/...",
 		"channels/*/*test/...",
 	}
 }
 
-// suiteUsers returns the rooms whose shipped code may import a suite: they run
-// the test servers for the user.
-func suiteUsers() []string {
-	return []string{"cmd/...", "convtest/...", "bench/..."}
+// testServers returns those of the suites that ship: `skein test` runs them for
+// the user.
+func testServers() []string {
+	return []string{"channels/testserver/...", "channels/*/*test/..."}
+}
+
+// serverUsers returns the packages whose shipped code may import test servers.
+func serverUsers() []string {
+	return append(testServers(), "cmd/...", "convtest/...", "bench/...")
+}
+
+// ships tells whether a file is built into programs. What ships imports no
+// suite, so that no test library gets into the binary.
+func ships(f file) bool {
+	return !strings.HasSuffix(f.path, "_test.go") && (!inSuite(f.dir) || matchAny(testServers(), f.dir))
 }
 
 func inSuite(dir string) bool {
@@ -140,7 +153,7 @@ func checkArrows(m *module) []Violation {
 			to, inside := m.inside(i.path)
 			switch {
 			case !inside:
-			case inSuite(to) && !f.test && !matchAny(suiteUsers(), f.dir):
+			case ships(f) && inSuite(to) && !(matchAny(testServers(), to) && matchAny(serverUsers(), f.dir)):
 				found = append(found, Violation{Rule: "arrows", Path: f.path, Line: i.line, Message: fmt.Sprintf(
 					"%s is test code: import it from a test", to)})
 			case !matchAny(append(allowed, own), to):

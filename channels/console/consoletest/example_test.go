@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/channels/console/consoletest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 )
@@ -16,7 +16,7 @@ import (
 // key, and the person sees one message.
 func ExampleServer() {
 	ctx := context.Background()
-	server, err := consoletest.New(channeltest.Options{Clock: clock.Real{}})
+	server, err := consoletest.New(testserver.Options{Clock: clock.Real{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,9 +26,9 @@ func ExampleServer() {
 	defer client.CloseIdleConnections()
 	bot := console.NewAdapter(console.NewClient(server.URL(), "", client), "default", clock.Real{})
 
-	team := channeltest.Place{Conversation: "team"}
-	_, _ = server.Post(ctx, channeltest.Post{By: channeltest.User{Name: "alice"}, At: team, Text: "@bot hello"})
-	_ = server.Fault(channeltest.Fault{Method: channeltest.MethodSend, Kind: channeltest.FaultOKLost})
+	team := testserver.Place{Conversation: "team"}
+	_, _ = server.Post(ctx, testserver.Post{By: testserver.User{Name: "alice"}, At: team, Text: "@bot hello"})
+	_ = server.Fault(testserver.Fault{Method: testserver.MethodSend, Kind: testserver.FaultOKLost})
 
 	answer := core.Outgoing{Address: server.Address(team), Text: "hello alice", Key: "turn-1"}
 	for {

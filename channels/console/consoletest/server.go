@@ -1,5 +1,5 @@
 // Package consoletest is the test server of the console channel: a
-// channeltest.Server that serves a hub in memory over HTTP on the loopback
+// testserver.Server that serves a hub in memory over HTTP on the loopback
 // interface, with faults, a record of all requests and virtual time.
 //
 // Names map to ids like this. A person's id is the name. The conversation
@@ -26,18 +26,18 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 )
 
 // Server is the test server. Start creates it; Close ends it.
 type Server struct {
-	channeltest.Recorder
+	testserver.Recorder
 	clock    core.Clock
 	hub      *console.Hub
-	tracker  *channeltest.Tracker
-	faults   channeltest.Faults
+	tracker  *testserver.Tracker
+	faults   testserver.Faults
 	listener net.Listener
 	http     http.Server
 	served   chan struct{} // closed when the listener's goroutine has ended
@@ -47,13 +47,13 @@ type Server struct {
 	polls *updates
 }
 
-var _ channeltest.Server = (*Server)(nil)
+var _ testserver.Server = (*Server)(nil)
 
-// Start starts a server for a harness; it is a channeltest.New.
-func Start(o channeltest.Options) (channeltest.Server, error) { return New(o) }
+// Start starts a server for a harness; it is a testserver.New.
+func Start(o testserver.Options) (testserver.Server, error) { return New(o) }
 
 // New starts a server on a free port of the loopback interface.
-func New(o channeltest.Options) (*Server, error) {
+func New(o testserver.Options) (*Server, error) {
 	hub, err := console.Open(console.Options{Clock: o.Clock, Bare: true})
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func New(o channeltest.Options) (*Server, error) {
 		clock: o.Clock, hub: hub, listener: listener, served: make(chan struct{}),
 		moved: make(map[string]string),
 	}
-	s.tracker = channeltest.NewTracker("console", o.Work, func(account string) int { return len(hub.Pending(account)) })
+	s.tracker = testserver.NewTracker("console", o.Work, func(account string) int { return len(hub.Pending(account)) })
 	s.polls = newUpdates(hub, s.tracker, &s.faults)
 	s.http.Handler = s.handler()
 	go func() {
@@ -83,25 +83,25 @@ func (s *Server) Hub() *console.Hub { return s.hub }
 // URL returns the server's apiRoot.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Channel implements channeltest.Harness.
+// Channel implements testserver.Harness.
 func (s *Server) Channel() string { return console.Channel }
 
-// Config implements channeltest.Harness.
+// Config implements testserver.Harness.
 func (s *Server) Config(string) map[string]any { return map[string]any{"apiRoot": s.URL()} }
 
-// UserID implements channeltest.Harness.
+// UserID implements testserver.Harness.
 func (s *Server) UserID(name string) string { return name }
 
-// Up implements channeltest.Harness.
+// Up implements testserver.Harness.
 func (s *Server) Up() { s.tracker.Up() }
 
-// Down implements channeltest.Harness.
+// Down implements testserver.Harness.
 func (s *Server) Down() { s.tracker.Down() }
 
-// Moved implements channeltest.Harness.
+// Moved implements testserver.Harness.
 func (s *Server) Moved() { s.tracker.Moved() }
 
-// Close implements channeltest.Harness.
+// Close implements testserver.Harness.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	s.tracker.Down()
@@ -109,22 +109,22 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.hub.Close())
 }
 
-// Address implements channeltest.Harness.
-func (s *Server) Address(at channeltest.Place) core.Address {
+// Address implements testserver.Harness.
+func (s *Server) Address(at testserver.Place) core.Address {
 	return core.Address{
 		Channel: console.Channel, Account: account(at), Conversation: s.conversationID(at), Thread: at.Thread,
 	}
 }
 
-func account(at channeltest.Place) string { return cmp.Or(at.Account, console.DefaultAccount) }
+func account(at testserver.Place) string { return cmp.Or(at.Account, console.DefaultAccount) }
 
 // direct returns the person of a direct chat, by the name of the place.
-func direct(at channeltest.Place) (peer string, ok bool) {
+func direct(at testserver.Place) (peer string, ok bool) {
 	return strings.CutPrefix(at.Conversation, "dm:")
 }
 
 // conversationID returns the hub's id of a place, wherever it has moved.
-func (s *Server) conversationID(at channeltest.Place) string {
+func (s *Server) conversationID(at testserver.Place) string {
 	id := at.Conversation
 	if _, ok := direct(at); ok && account(at) != console.DefaultAccount {
 		id = account(at) + "/" + id
@@ -139,7 +139,7 @@ func (s *Server) conversationID(at channeltest.Place) string {
 
 // enter returns the id of a place's conversation, which it creates if need be,
 // and lets the account take part.
-func (s *Server) enter(at channeltest.Place) (string, error) {
+func (s *Server) enter(at testserver.Place) (string, error) {
 	peer, ok := direct(at)
 	if ok {
 		return s.open(at, core.Direct, peer)
@@ -147,7 +147,7 @@ func (s *Server) enter(at channeltest.Place) (string, error) {
 	return s.open(at, core.Group, "")
 }
 
-func (s *Server) open(at channeltest.Place, kind core.ConversationKind, peer string) (string, error) {
+func (s *Server) open(at testserver.Place, kind core.ConversationKind, peer string) (string, error) {
 	id := s.conversationID(at)
 	err := s.hub.OpenConversation(console.Conversation{
 		ID: id, Kind: kind, Peer: peer, Title: at.Conversation, Accounts: []string{account(at)},
@@ -155,10 +155,10 @@ func (s *Server) open(at channeltest.Place, kind core.ConversationKind, peer str
 	return id, err
 }
 
-// SetPlace implements channeltest.People. A direct chat is one with the person
+// SetPlace implements testserver.People. A direct chat is one with the person
 // of the conversation's name.
-func (s *Server) SetPlace(at channeltest.Place, kind channeltest.PlaceKind) error {
-	if kind != channeltest.KindDirect {
+func (s *Server) SetPlace(at testserver.Place, kind testserver.PlaceKind) error {
+	if kind != testserver.KindDirect {
 		_, err := s.open(at, core.Group, "")
 		return err
 	}
@@ -166,13 +166,13 @@ func (s *Server) SetPlace(at channeltest.Place, kind channeltest.PlaceKind) erro
 	return err
 }
 
-func user(u channeltest.User) console.User { return console.User{ID: u.Name, Bot: u.Bot} }
+func user(u testserver.User) console.User { return console.User{ID: u.Name, Bot: u.Bot} }
 
-// Post implements channeltest.People.
-func (s *Server) Post(ctx context.Context, p channeltest.Post) (channeltest.Ref, error) {
+// Post implements testserver.People.
+func (s *Server) Post(ctx context.Context, p testserver.Post) (testserver.Ref, error) {
 	id, err := s.enter(p.At)
 	if err != nil {
-		return channeltest.Ref{}, err
+		return testserver.Ref{}, err
 	}
 	r := console.Post{By: user(p.By), Conversation: id, Thread: p.At.Thread, Text: p.Text}
 	if p.Command {
@@ -190,7 +190,7 @@ func (s *Server) Post(ctx context.Context, p channeltest.Post) (channeltest.Ref,
 	}
 	m, err := s.hub.Post(ctx, r)
 	s.changed()
-	return channeltest.Ref{Place: p.At, ID: m.ID}, err
+	return testserver.Ref{Place: p.At, ID: m.ID}, err
 }
 
 // changed recounts the updates of all accounts.
@@ -216,23 +216,23 @@ func (s *Server) change(ctx context.Context, r console.MessageChange) error {
 	return err
 }
 
-// Edit implements channeltest.People.
-func (s *Server) Edit(ctx context.Context, by channeltest.User, m channeltest.Ref, text string) error {
+// Edit implements testserver.People.
+func (s *Server) Edit(ctx context.Context, by testserver.User, m testserver.Ref, text string) error {
 	return s.change(ctx, console.MessageChange{By: user(by), ID: m.ID, Op: console.OpEdit, Text: text})
 }
 
-// Delete implements channeltest.People.
-func (s *Server) Delete(ctx context.Context, by channeltest.User, m channeltest.Ref) error {
+// Delete implements testserver.People.
+func (s *Server) Delete(ctx context.Context, by testserver.User, m testserver.Ref) error {
 	return s.change(ctx, console.MessageChange{By: user(by), ID: m.ID, Op: console.OpDelete})
 }
 
-// React implements channeltest.People.
-func (s *Server) React(ctx context.Context, by channeltest.User, m channeltest.Ref, emoji string) error {
+// React implements testserver.People.
+func (s *Server) React(ctx context.Context, by testserver.User, m testserver.Ref, emoji string) error {
 	return s.change(ctx, console.MessageChange{By: user(by), ID: m.ID, Op: console.OpReact, Text: emoji})
 }
 
-// Press implements channeltest.People.
-func (s *Server) Press(ctx context.Context, by channeltest.User, at channeltest.Place, label string) error {
+// Press implements testserver.People.
+func (s *Server) Press(ctx context.Context, by testserver.User, at testserver.Place, label string) error {
 	for _, m := range slices.Backward(s.messages(at)) {
 		if slices.Contains(m.Buttons, label) {
 			return s.change(ctx, console.MessageChange{By: user(by), ID: m.ID, Op: console.OpPress, Text: label})
@@ -241,8 +241,8 @@ func (s *Server) Press(ctx context.Context, by channeltest.User, at channeltest.
 	return fmt.Errorf("there is no button [%s] at %s", label, at)
 }
 
-// OpenTopic implements channeltest.People.
-func (s *Server) OpenTopic(ctx context.Context, by channeltest.User, at channeltest.Place, title string) (string, error) {
+// OpenTopic implements testserver.People.
+func (s *Server) OpenTopic(ctx context.Context, by testserver.User, at testserver.Place, title string) (string, error) {
 	id, err := s.enter(at)
 	if err != nil {
 		return "", err
@@ -251,15 +251,15 @@ func (s *Server) OpenTopic(ctx context.Context, by channeltest.User, at channelt
 	return t.ID, err
 }
 
-// ChangeThread implements channeltest.Moderator.
-func (s *Server) ChangeThread(ctx context.Context, at channeltest.Place, op channeltest.ThreadOp, title string) error {
+// ChangeThread implements testserver.Moderator.
+func (s *Server) ChangeThread(ctx context.Context, at testserver.Place, op testserver.ThreadOp, title string) error {
 	defer s.changed()
 	_, err := s.hub.ChangeThread(ctx, console.ThreadChange{Thread: at.Thread, Op: console.ThreadOp(op), Title: title})
 	return err
 }
 
-// Migrate implements channeltest.Moderator.
-func (s *Server) Migrate(_ context.Context, at channeltest.Place) error {
+// Migrate implements testserver.Moderator.
+func (s *Server) Migrate(_ context.Context, at testserver.Place) error {
 	id, err := s.enter(at)
 	if err != nil {
 		return err
@@ -275,8 +275,8 @@ func (s *Server) Migrate(_ context.Context, at channeltest.Place) error {
 	return nil
 }
 
-// Kick implements channeltest.Moderator.
-func (s *Server) Kick(_ context.Context, at channeltest.Place) error {
+// Kick implements testserver.Moderator.
+func (s *Server) Kick(_ context.Context, at testserver.Place) error {
 	id, err := s.enter(at)
 	if err != nil {
 		return err
@@ -285,15 +285,15 @@ func (s *Server) Kick(_ context.Context, at channeltest.Place) error {
 	return s.hub.Kick(account(at), id)
 }
 
-// Permit implements channeltest.Moderator.
-func (s *Server) Permit(_ context.Context, at channeltest.Place) error {
+// Permit implements testserver.Moderator.
+func (s *Server) Permit(_ context.Context, at testserver.Place) error {
 	defer s.changed()
 	return s.hub.Permit(account(at), s.conversationID(at))
 }
 
-// Messages implements channeltest.View.
-func (s *Server) Messages(at channeltest.Place) []channeltest.Seen {
-	var list []channeltest.Seen
+// Messages implements testserver.View.
+func (s *Server) Messages(at testserver.Place) []testserver.Seen {
+	var list []testserver.Seen
 	own := console.BotID(account(at))
 	for _, m := range s.messages(at) {
 		if m.By.ID != own && strings.HasPrefix(m.By.ID, console.BotID("")) {
@@ -303,9 +303,9 @@ func (s *Server) Messages(at channeltest.Place) []channeltest.Seen {
 		for _, f := range m.Files {
 			files = append(files, f.Name)
 		}
-		list = append(list, channeltest.Seen{
+		list = append(list, testserver.Seen{
 			ID: m.ID, By: cmp.Or(m.Persona, m.By.ID), Own: m.By.ID == own,
-			Text: channeltest.Render(m.Text, m.Buttons, files), At: m.At.Time(),
+			Text: testserver.Render(m.Text, m.Buttons, files), At: m.At.Time(),
 		})
 	}
 	return list
@@ -313,7 +313,7 @@ func (s *Server) Messages(at channeltest.Place) []channeltest.Seen {
 
 // messages returns the living messages of a place in order of posting. Looking
 // at a place counts as its use.
-func (s *Server) messages(at channeltest.Place) []console.Message {
+func (s *Server) messages(at testserver.Place) []console.Message {
 	id, err := s.enter(at)
 	if err != nil {
 		return nil
@@ -327,8 +327,8 @@ func (s *Server) messages(at channeltest.Place) []console.Message {
 	return list
 }
 
-// Threads implements channeltest.View.
-func (s *Server) Threads(at channeltest.Place) []channeltest.Thread {
+// Threads implements testserver.View.
+func (s *Server) Threads(at testserver.Place) []testserver.Thread {
 	id, err := s.enter(at)
 	if err != nil {
 		return nil
@@ -337,14 +337,14 @@ func (s *Server) Threads(at channeltest.Place) []channeltest.Thread {
 	if err != nil {
 		return nil
 	}
-	var list []channeltest.Thread
+	var list []testserver.Thread
 	for _, t := range all.Threads {
-		list = append(list, channeltest.Thread{ID: t.ID, Title: t.Title, Archived: t.Archived, Locked: t.Locked})
+		list = append(list, testserver.Thread{ID: t.ID, Title: t.Title, Archived: t.Archived, Locked: t.Locked})
 	}
 	return list
 }
 
-// Raw implements channeltest.Trouble: data is a console.Event as JSON.
+// Raw implements testserver.Trouble: data is a console.Event as JSON.
 func (s *Server) Raw(account string, data []byte) error {
 	var ev console.Event
 	dec := json.NewDecoder(strings.NewReader(string(data)))

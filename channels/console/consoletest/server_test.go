@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/channels/console/consoletest"
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 )
@@ -91,7 +92,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{T: t, work: new(work), inbox: new(channeltest.Inbox), client: &http.Client{Transport: &http.Transport{}}}
 	b.clock = clock.NewVirtual(start(), b.work)
-	server, err := consoletest.New(channeltest.Options{Clock: b.clock, Work: b.work})
+	server, err := consoletest.New(testserver.Options{Clock: b.clock, Work: b.work})
 	require.NoError(t, err)
 	b.Server = server
 	b.adapter = console.NewAdapter(console.NewClient(server.URL(), "", b.client), "default", b.clock)
@@ -118,18 +119,18 @@ func (b *bench) run() (stop func()) {
 	}
 }
 
-func team() channeltest.Place { return channeltest.Place{Conversation: "team"} }
+func team() testserver.Place { return testserver.Place{Conversation: "team"} }
 
-func alice() channeltest.User { return channeltest.User{Name: "alice"} }
+func alice() testserver.User { return testserver.User{Name: "alice"} }
 
-func (b *bench) say(at channeltest.Place, text string) channeltest.Ref {
+func (b *bench) say(at testserver.Place, text string) testserver.Ref {
 	b.Helper()
-	ref, err := b.Post(b.Context(), channeltest.Post{By: alice(), At: at, Text: text})
+	ref, err := b.Post(b.Context(), testserver.Post{By: alice(), At: at, Text: text})
 	require.NoError(b, err)
 	return ref
 }
 
-func (b *bench) send(at channeltest.Place, text string) error {
+func (b *bench) send(at testserver.Place, text string) error {
 	_, err := b.adapter.Send(b.Context(), core.Outgoing{Address: b.Address(at), Text: text, Key: text})
 	return err
 }
@@ -178,7 +179,7 @@ func TestAFailedPollDoesNotCountForLong(t *testing.T) {
 	b.inbox.WaitMessages(t, 1)
 	b.work.wait(t, 0)
 	stop()
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "poll", Kind: channeltest.FaultFail, Status: 500}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "poll", Kind: testserver.FaultFail, Status: 500}))
 	require.Error(t, b.adapter.Run(t.Context(), b.inbox))
 	b.say(team(), "two")
 	b.work.wait(t, 0)
@@ -194,7 +195,7 @@ func TestAFaultOfPollReachesAPollThatWaits(t *testing.T) {
 	go func() { failed <- b.adapter.Run(t.Context(), b.inbox) }()
 	b.say(team(), "one")
 	b.inbox.WaitMessages(t, 1)
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "poll", Kind: channeltest.FaultFail, Status: 401}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "poll", Kind: testserver.FaultFail, Status: 401}))
 	class, _ := core.ClassifySend(<-failed)
 	require.Equal(t, core.SendAuth, class)
 }
@@ -206,7 +207,7 @@ func TestSlowWaitsOnTheClock(t *testing.T) {
 	require.NoError(t, b.Hub().Acknowledge(console.PollRequest{Account: "default", After: b.Hub().Pending("default")[0].Seq}))
 	stop := b.run()
 	b.work.wait(t, 0)
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "send", Kind: channeltest.FaultSlow, After: 2 * time.Second, Times: 2}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "send", Kind: testserver.FaultSlow, After: 2 * time.Second, Times: 2}))
 
 	caller := b.work.Begin("the outbox")
 	sent := make(chan error)
@@ -236,7 +237,7 @@ func TestSlowWaitsOnTheClock(t *testing.T) {
 
 func TestSlowPoll(t *testing.T) {
 	b := newBench(t)
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "poll", Kind: channeltest.FaultSlow, After: time.Minute}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "poll", Kind: testserver.FaultSlow, After: time.Minute}))
 	b.say(team(), "one")
 	stop := b.run()
 	b.work.wait(t, 0)
@@ -249,11 +250,11 @@ func TestSlowPoll(t *testing.T) {
 func TestFaultsAndRecord(t *testing.T) {
 	b := newBench(t)
 	b.say(team(), "hi")
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "send", Kind: channeltest.FaultFail, Status: 500, Times: 2}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "send", Kind: testserver.FaultFail, Status: 500, Times: 2}))
 	require.Error(t, b.send(team(), "a"))
 	require.Error(t, b.send(team(), "a"))
 	require.NoError(t, b.send(team(), "a"))
-	require.NoError(t, b.Fault(channeltest.Fault{Method: "open-thread", Kind: channeltest.FaultOKLost}))
+	require.NoError(t, b.Fault(testserver.Fault{Method: "open-thread", Kind: testserver.FaultOKLost}))
 	request := core.ChildRequest{Parent: b.Address(team()), Title: "cats", Intent: "i1"}
 	_, _, err := b.adapter.OpenChild(t.Context(), request)
 	class, _ := core.ClassifySend(err)
@@ -276,8 +277,8 @@ func TestFaultsAndRecord(t *testing.T) {
 	require.Len(t, b.Requests(4), 1)
 	require.Empty(t, b.Requests(99))
 
-	require.ErrorContains(t, b.Fault(channeltest.Fault{Method: "dance", Kind: channeltest.FaultFail, Status: 500}), "dance")
-	require.ErrorContains(t, b.Fault(channeltest.Fault{Method: "send", Kind: channeltest.FaultFail, Status: 200}), "200")
+	require.ErrorContains(t, b.Fault(testserver.Fault{Method: "dance", Kind: testserver.FaultFail, Status: 500}), "dance")
+	require.ErrorContains(t, b.Fault(testserver.Fault{Method: "send", Kind: testserver.FaultFail, Status: 200}), "200")
 }
 
 func TestReorderWhileDown(t *testing.T) {
@@ -316,16 +317,16 @@ func TestRawEcho(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	b := newBench(t)
-	second := channeltest.Place{Account: "second", Conversation: "team"}
+	second := testserver.Place{Account: "second", Conversation: "team"}
 	tests := []struct {
 		place, id string
-		at        channeltest.Place
+		at        testserver.Place
 	}{
-		{"main", "main", channeltest.Place{Conversation: console.Main}},
-		{"second:main", "main", channeltest.Place{Account: "second", Conversation: console.Main}},
-		{"dm:alice", "dm:alice", channeltest.Place{Account: "default", Conversation: "dm:alice"}},
-		{"second:dm:alice", "second/dm:alice", channeltest.Place{Account: "second", Conversation: "dm:alice"}},
-		{"team/t1", "team", channeltest.Place{Conversation: "team", Thread: "t1"}},
+		{"main", "main", testserver.Place{Conversation: console.Main}},
+		{"second:main", "main", testserver.Place{Account: "second", Conversation: console.Main}},
+		{"dm:alice", "dm:alice", testserver.Place{Account: "default", Conversation: "dm:alice"}},
+		{"second:dm:alice", "second/dm:alice", testserver.Place{Account: "second", Conversation: "dm:alice"}},
+		{"team/t1", "team", testserver.Place{Conversation: "team", Thread: "t1"}},
 		{"second:team", "team", second},
 	}
 	for _, tt := range tests {
@@ -339,8 +340,8 @@ func TestPlaces(t *testing.T) {
 	require.Len(t, b.Hub().Pending("default"), 2)
 	require.Len(t, b.Hub().Pending("second"), 1)
 
-	require.NoError(t, b.SetPlace(channeltest.Place{Conversation: "alice"}, channeltest.KindDirect))
-	require.NoError(t, b.SetPlace(channeltest.Place{Conversation: "news"}, channeltest.KindForum))
+	require.NoError(t, b.SetPlace(testserver.Place{Conversation: "alice"}, testserver.KindDirect))
+	require.NoError(t, b.SetPlace(testserver.Place{Conversation: "news"}, testserver.KindForum))
 	list, err := b.Hub().Conversations(t.Context(), console.Done{})
 	require.NoError(t, err)
 	kinds := map[string]core.ConversationKind{}
@@ -356,7 +357,7 @@ func TestPlaces(t *testing.T) {
 func TestWhatAPersonSees(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
-	main := channeltest.Place{Conversation: console.Main}
+	main := testserver.Place{Conversation: console.Main}
 	first := b.say(main, "hi")
 	_, err := b.Hub().Send(ctx, console.SendRequest{
 		Account: "default", Conversation: console.Main, Text: "Pick one", Buttons: []string{"Yes", "No"},
@@ -370,7 +371,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	_, err = b.Hub().Edit(ctx, console.EditRequest{Account: "default", ID: preview.ID, Text: "final"})
 	require.NoError(t, err)
 
-	reader := channeltest.NewReader(b)
+	reader := testserver.NewReader(b)
 	unseen := reader.Unseen(main)
 	var texts []string
 	for _, m := range unseen {
@@ -390,11 +391,11 @@ func TestWhatAPersonSees(t *testing.T) {
 
 	topic, err := b.OpenTopic(ctx, alice(), main, "cats")
 	require.NoError(t, err)
-	in := channeltest.Place{Conversation: console.Main, Thread: topic}
-	require.NoError(t, b.ChangeThread(ctx, in, channeltest.ThreadArchive, ""))
-	require.NoError(t, b.ChangeThread(ctx, in, channeltest.ThreadLock, ""))
-	require.Equal(t, []channeltest.Thread{{ID: topic, Title: "cats", Archived: true, Locked: true}}, b.Threads(main))
-	require.NoError(t, b.ChangeThread(ctx, in, channeltest.ThreadDelete, ""))
+	in := testserver.Place{Conversation: console.Main, Thread: topic}
+	require.NoError(t, b.ChangeThread(ctx, in, testserver.ThreadArchive, ""))
+	require.NoError(t, b.ChangeThread(ctx, in, testserver.ThreadLock, ""))
+	require.Equal(t, []testserver.Thread{{ID: topic, Title: "cats", Archived: true, Locked: true}}, b.Threads(main))
+	require.NoError(t, b.ChangeThread(ctx, in, testserver.ThreadDelete, ""))
 	require.Empty(t, b.Threads(main))
 	b.Down()
 }
@@ -403,9 +404,9 @@ func TestWhatAPersonSends(t *testing.T) {
 	b := newBench(t)
 	stop := b.run()
 	defer stop()
-	_, err := b.Post(t.Context(), channeltest.Post{By: alice(), At: team(), Text: "focus cats", Command: true})
+	_, err := b.Post(t.Context(), testserver.Post{By: alice(), At: team(), Text: "focus cats", Command: true})
 	require.NoError(t, err)
-	_, err = b.Post(t.Context(), channeltest.Post{By: alice(), At: team(), File: &channeltest.File{Name: "a.txt", Data: []byte("hello")}})
+	_, err = b.Post(t.Context(), testserver.Post{By: alice(), At: team(), File: &testserver.File{Name: "a.txt", Data: []byte("hello")}})
 	require.NoError(t, err)
 	got := b.inbox.WaitMessages(t, 2)
 	require.Equal(t, "/focus cats", got[0].Text)
@@ -426,10 +427,10 @@ func TestEverythingAtOnce(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 10 {
-				_, _ = b.Post(context.Background(), channeltest.Post{By: alice(), At: team(), Text: "x"})
+				_, _ = b.Post(context.Background(), testserver.Post{By: alice(), At: team(), Text: "x"})
 				_ = b.Dup()
 				_ = b.Reorder()
-				_ = b.Fault(channeltest.Fault{Method: "poll", Kind: channeltest.FaultOKLost})
+				_ = b.Fault(testserver.Fault{Method: "poll", Kind: testserver.FaultOKLost})
 				b.Messages(team())
 				b.Requests(0)
 			}

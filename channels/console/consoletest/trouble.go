@@ -13,22 +13,22 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skein-bot/skein/channels/channeltest"
 	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/testserver"
 )
 
 // methods returns the neutral names of the platform's methods.
 func methods() map[string]string {
 	return map[string]string{
-		"poll": channeltest.MethodPoll, "send": channeltest.MethodSend, "edit": channeltest.MethodEdit,
-		"open-thread": channeltest.MethodOpenChild, "close-thread": channeltest.MethodCloseChild,
-		"typing": channeltest.MethodTyping, "delete": "delete", "find-thread": "find-thread", "probe": "probe",
+		"poll": testserver.MethodPoll, "send": testserver.MethodSend, "edit": testserver.MethodEdit,
+		"open-thread": testserver.MethodOpenChild, "close-thread": testserver.MethodCloseChild,
+		"typing": testserver.MethodTyping, "delete": "delete", "find-thread": "find-thread", "probe": "probe",
 	}
 }
 
-// Fault implements channeltest.Trouble. A fault of poll ends the polls that
+// Fault implements testserver.Trouble. A fault of poll ends the polls that
 // wait, with no updates, so that the next call is soon.
-func (s *Server) Fault(f channeltest.Fault) error {
+func (s *Server) Fault(f testserver.Fault) error {
 	known := false
 	for native, neutral := range methods() {
 		known = known || f.Method == native || f.Method == neutral
@@ -36,11 +36,11 @@ func (s *Server) Fault(f channeltest.Fault) error {
 	if !known {
 		return fmt.Errorf("console has no method %q", f.Method)
 	}
-	if f.Kind == channeltest.FaultFail && (f.Status < 400 || f.Status > 599) {
+	if f.Kind == testserver.FaultFail && (f.Status < 400 || f.Status > 599) {
 		return fmt.Errorf("%d is not the status of a failure", f.Status)
 	}
 	s.faults.Set(f)
-	if f.Method == channeltest.MethodPoll {
+	if f.Method == testserver.MethodPoll {
 		s.polls.interrupt()
 	}
 	return nil
@@ -61,10 +61,10 @@ func (s *Server) handler() http.Handler {
 			return // the caller is gone
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		ctx, done := s.tracker.Request(r.Context(), native, neutral != channeltest.MethodPoll)
+		ctx, done := s.tracker.Request(r.Context(), native, neutral != testserver.MethodPoll)
 		defer done()
 		defer s.changed()
-		s.Record(channeltest.Request{Method: neutral, Native: native, JSON: json.RawMessage(body), At: s.clock.Now()})
+		s.Record(testserver.Request{Method: neutral, Native: native, JSON: json.RawMessage(body), At: s.clock.Now()})
 		s.answer(w, r.WithContext(ctx), inner, call{native: native, neutral: neutral, body: body})
 	})
 }
@@ -86,24 +86,24 @@ func (c call) account() string {
 
 // answer answers a request, with the fault that is set for it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, inner http.Handler, c call) {
-	poll := c.neutral == channeltest.MethodPoll
+	poll := c.neutral == testserver.MethodPoll
 	fault, faulty := s.faults.Take(c.native, c.neutral)
-	if faulty && poll && fault.Kind != channeltest.FaultSlow {
+	if faulty && poll && fault.Kind != testserver.FaultSlow {
 		defer s.tracker.PollFailed(c.account())
 	}
 	switch {
 	case !faulty:
 		inner.ServeHTTP(w, r)
-	case fault.Kind == channeltest.FaultFail:
+	case fault.Kind == testserver.FaultFail:
 		console.WriteError(w, &console.Error{Status: fault.Status, Code: "fault", Text: "a fault was set"})
-	case fault.Kind == channeltest.FaultRetryAfter:
+	case fault.Kind == testserver.FaultRetryAfter:
 		console.WriteError(w, &console.Error{
 			Status: http.StatusTooManyRequests, Code: "fault", Text: "too many requests", RetryAfter: fault.After,
 		})
-	case fault.Kind == channeltest.FaultSlow && poll:
+	case fault.Kind == testserver.FaultSlow && poll:
 		s.slowPoll(r.Context(), c.account(), fault)
 		inner.ServeHTTP(w, r)
-	case fault.Kind == channeltest.FaultSlow:
+	case fault.Kind == testserver.FaultSlow:
 		s.tracker.Sleep(r.Context(), s.clock, fault.After)
 		inner.ServeHTTP(w, r)
 	default: // ok-lost
@@ -114,7 +114,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, inner http.Handl
 
 // slowPoll waits on the clock. Nobody who is counted waits for a poll, so it
 // is counted for as long as it sleeps, and its updates are not.
-func (s *Server) slowPoll(ctx context.Context, account string, f channeltest.Fault) {
+func (s *Server) slowPoll(ctx context.Context, account string, f testserver.Fault) {
 	ctx, done := s.tracker.Request(ctx, "slow poll", true)
 	defer done()
 	s.tracker.PollPauses(account)
@@ -133,8 +133,8 @@ func (d discard) WriteHeader(int)             {}
 // remembers what was delivered and swaps what Reorder said.
 type updates struct {
 	*console.Hub
-	tracker *channeltest.Tracker
-	faults  *channeltest.Faults
+	tracker *testserver.Tracker
+	faults  *testserver.Faults
 
 	mu        sync.Mutex
 	delivered map[string][]console.Update         // the newest two of each account
@@ -142,7 +142,7 @@ type updates struct {
 	waiting   map[context.Context]context.CancelFunc
 }
 
-func newUpdates(hub *console.Hub, tracker *channeltest.Tracker, faults *channeltest.Faults) *updates {
+func newUpdates(hub *console.Hub, tracker *testserver.Tracker, faults *testserver.Faults) *updates {
 	return &updates{
 		Hub: hub, tracker: tracker, faults: faults,
 		delivered: make(map[string][]console.Update),
@@ -161,7 +161,7 @@ func (u *updates) Poll(ctx context.Context, r console.PollRequest) (console.Upda
 	u.mu.Lock()
 	u.waiting[waiting] = cancel
 	u.mu.Unlock()
-	if u.faults.Has(channeltest.MethodPoll) { // it came too late for interrupt
+	if u.faults.Has(testserver.MethodPoll) { // it came too late for interrupt
 		cancel()
 	}
 	got, err := u.Hub.Poll(waiting, r)
@@ -238,7 +238,7 @@ func (u *updates) swap(account string, a, b console.Update) {
 	u.swapped[account][a.Seq], u.swapped[account][b.Seq] = b.Event, a.Event
 }
 
-// Dup implements channeltest.Trouble.
+// Dup implements testserver.Trouble.
 func (s *Server) Dup() error {
 	account, list, _ := s.polls.latest(s.accounts())
 	if len(list) == 0 {
@@ -247,7 +247,7 @@ func (s *Server) Dup() error {
 	return s.inject(account, list[len(list)-1].Event)
 }
 
-// Reorder implements channeltest.Trouble.
+// Reorder implements testserver.Trouble.
 func (s *Server) Reorder() error {
 	account, list, delivered := s.polls.latest(s.accounts())
 	switch {

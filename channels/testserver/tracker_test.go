@@ -1,4 +1,4 @@
-package channeltest_test
+package testserver_test
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/skein-bot/skein/channels/channeltest"
+	"github.com/skein-bot/skein/channels/testserver"
 )
 
 // updates counts how many accounts hold a unit of work.
@@ -41,7 +41,7 @@ func (u *updates) count() int {
 func TestTrackerMoved(t *testing.T) {
 	work := &updates{ended: make(chan struct{}, 8)}
 	pending := 0
-	tracker := channeltest.NewTracker("demo", work, func(string) int { return pending })
+	tracker := testserver.NewTracker("demo", work, func(string) int { return pending })
 	defer tracker.Down()
 	tracker.PollBegins("default")
 	tracker.PollFailed("default") // ends the grace after Up as well

@@ -1,4 +1,4 @@
-package channeltest
+package testserver
 
 import (
 	"context"
