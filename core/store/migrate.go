@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
-	"testing/fstest"
 
 	"github.com/pressly/goose/v3"
 )
@@ -24,20 +24,41 @@ func sqliteWords() *strings.Replacer {
 
 // schema returns the migrations with a database's words filled in.
 func schema(words *strings.Replacer) (fs.FS, error) {
-	out := fstest.MapFS{}
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	written, err := fs.Sub(migrationFiles, "migrations")
+	return filledFS{written, words}, err
+}
+
+// filledFS fills a database's words into the files of another file system.
+// Their sizes are those from before.
+type filledFS struct {
+	written fs.FS
+	words   *strings.Replacer
+}
+
+// Open implements fs.FS.
+func (f filledFS) Open(name string) (fs.File, error) {
+	file, err := f.written.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		b, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		out[strings.TrimPrefix(name, "migrations/")] = &fstest.MapFile{Data: []byte(words.Replace(string(b)))}
+	if _, folder := file.(fs.ReadDirFile); folder {
+		return file, nil
 	}
-	return out, nil
+	b, err := io.ReadAll(file)
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return filledFile{file, strings.NewReader(f.words.Replace(string(b)))}, nil
 }
+
+// filledFile is an open file with another text.
+type filledFile struct {
+	fs.File
+	text io.Reader
+}
+
+func (f filledFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {
 	files, err := schema(sqliteWords())
