@@ -91,6 +91,13 @@ func (o Options) readFile() func(string) ([]byte, error) {
 	return os.ReadFile
 }
 
+func (o Options) runProgram() func(string) ([]byte, error) {
+	if o.RunProgram != nil {
+		return o.RunProgram
+	}
+	return runProgram
+}
+
 // home returns the home directory, or "" if there is none.
 func (o Options) home() string {
 	if o.Home != "" {

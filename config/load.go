@@ -20,6 +20,9 @@ type Options struct {
 	// ReadFile reads the file itself, included files, instructions and secret
 	// files; nil means os.ReadFile.
 	ReadFile func(name string) ([]byte, error)
+	// RunProgram returns what the program of an exec secret prints, given its
+	// name and arguments; nil means to run it, for 10 s at most.
+	RunProgram func(line string) ([]byte, error)
 	// Home is what ~ stands for; empty means HOME, else the user's own.
 	Home string
 	// Built names the optional parts that this build has. The others are typed

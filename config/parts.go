@@ -20,7 +20,6 @@ const (
 	PartSkills      Part = "skills"
 	PartCron        Part = "cron"
 	PartProjects    Part = "projects"
-	PartExecSecrets Part = "exec secrets"
 	PartAnthropic   Part = "anthropic"
 	PartPostgres    Part = "postgres"
 	PartHTTP        Part = "http"
@@ -44,7 +43,7 @@ type Parts []Part
 func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
-		PartProjects, PartExecSecrets, PartAnthropic, PartPostgres, PartHTTP, PartDelegate, PartApproval,
+		PartProjects, PartAnthropic, PartPostgres, PartHTTP, PartDelegate, PartApproval,
 		PartAlerts, PartBudgets, PartUserLimits, PartAttachments,
 		PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
 	}
@@ -100,9 +99,6 @@ func (c *Config) uses() []use {
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
 		add(a.Limits.isActive(), PartBudgets, "agents", "entries", id, "limits")
 	}
-	c.eachSecret(func(path Path, s Secret) {
-		add(s.Source() == SecretExec, PartExecSecrets, path...)
-	})
 	return found
 }
 
@@ -122,12 +118,7 @@ func (d *decoder) checkParts(c *Config) {
 		if d.opts.Built.Has(u.part) {
 			continue
 		}
-		effect := "the key is checked and has no effect"
-		if u.part == PartExecSecrets {
-			effect = "where the secret is needed, starting fails"
-		} else {
-			c.source.inactive = append(c.source.inactive, u.path.String())
-		}
-		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), effect)
+		c.source.inactive = append(c.source.inactive, u.path.String())
+		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), "the key is checked and has no effect")
 	}
 }

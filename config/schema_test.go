@@ -208,7 +208,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	f.Add([]byte(reloadBase))
 	f.Add([]byte(`{ channels: { console: [] }, routes: [{ match: 1 }], agents: { entries: { "": null } }, store: { url: "${" } }`))
-	opts := config.Options{Env: noEnv, Home: "/home/skein", ReadFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }}
+	opts := config.Options{Env: noEnv, Home: "/home/skein", ReadFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }, RunProgram: func(string) ([]byte, error) { return nil, os.ErrNotExist }}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		c, _, err := config.Parse("<fuzz>", src, opts)
 		if err != nil {

@@ -20,7 +20,8 @@ const secretMask = "***"
 //	"$NAME" or "${NAME}"           the environment variable NAME
 //	{source: "env", id: "NAME"}    the same
 //	{source: "file", id: "PATH"}   the content of a file, without the last line break
-//	{source: "exec", id: "PROGRAM"} the output of a program
+//	{source: "exec", id: "PROGRAM"} what a program prints, without the last line
+//	                               break; words after its name are its arguments
 //	"text"                         the value itself; text may hold ${NAME}, and a
 //	                               leading $$ stands for $
 //

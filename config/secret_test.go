@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,7 @@ func TestSecretForms(t *testing.T) {
 		{`"${NAME}"`, config.SecretEnv, `"$NAME"`, "of NAME"},
 		{`{source: "env", id: "NAME"}`, config.SecretEnv, `"$NAME"`, "of NAME"},
 		{`{source: "file", id: "/run/key"}`, config.SecretFile, `{"id":"/run/key","source":"file"}`, "of /run/key"},
+		{`{source: "exec", id: "pass  show\tkey"}`, config.SecretExec, `{"id":"pass show key","source":"exec"}`, "of pass show key"},
 		{`"x${NAME}y"`, config.SecretTemplate, `"***"`, "xof NAMEy"},
 		{`"plain"`, config.SecretLiteral, `"***"`, "plain"},
 		{`"$$NAME"`, config.SecretLiteral, `"***"`, "$NAME"},
@@ -78,8 +81,9 @@ func TestSecretForms(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tt.json, string(text), tt.written)
 		require.NoError(t, c.ResolveSecrets(config.Options{
-			Env:      func(name string) (string, bool) { return "of " + name, true },
-			ReadFile: func(name string) ([]byte, error) { return []byte("of " + name + "\r\n"), nil },
+			Env:        func(name string) (string, bool) { return "of " + name, true },
+			ReadFile:   func(name string) ([]byte, error) { return []byte("of " + name + "\r\n"), nil },
+			RunProgram: func(line string) ([]byte, error) { return []byte("of " + line + "\n"), nil },
 		}))
 		require.Equal(t, tt.value, s.Reveal(), tt.written)
 		require.Equal(t, tt.value != "", s.IsResolved(), tt.written)
@@ -113,6 +117,7 @@ func TestResolveIsAllOrNothing(t *testing.T) {
 		ReadFile: func(name string) ([]byte, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		},
+		RunProgram: func(string) ([]byte, error) { return nil, errors.New("exit status 1: no such entry") },
 	}
 	c, _, err := config.Parse("dir/skein.json5", []byte(src), opts)
 	require.NoError(t, err)
@@ -122,7 +127,7 @@ func TestResolveIsAllOrNothing(t *testing.T) {
 	require.Equal(t, `dir/skein.json5:4:37: models.providers.gone.apiKey: the environment variable GONE is not set (set it, for example export GONE=...)
 dir/skein.json5:5:38: models.providers.empty.apiKey: the secret from env EMPTY is empty
 dir/skein.json5:6:37: models.providers.file.apiKey: the secret file dir/key.txt cannot be read: open dir/key.txt: file does not exist
-dir/skein.json5:7:37: models.providers.exec.apiKey: secrets from programs are not in this build (use {source: "env"} or {source: "file"})
+dir/skein.json5:7:37: models.providers.exec.apiKey: the secret program pass failed: exit status 1: no such entry (run it by hand as the user that runs skein)
 dir/skein.json5:8:37: models.providers.text.apiKey: the environment variable GONE is not set (set it, for example export GONE=...)
 dir/skein.json5:11:24: channels.telegram.token: the environment variable GONE is not set (set it, for example export GONE=...)`, err.Error())
 	require.False(t, c.Models.Providers["good"].APIKey.IsResolved())
@@ -132,4 +137,36 @@ dir/skein.json5:11:24: channels.telegram.token: the environment variable GONE is
 	require.NoError(t, err)
 	require.Contains(t, warnings.String(), "channels.telegram: not in this build: telegram")
 	require.NotContains(t, c.ResolveSecrets(opts).Error(), "telegram", "what is not built needs no secrets")
+}
+
+// TestASecretFromAProgram runs real ones.
+func TestASecretFromAProgram(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, script string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // a program must be executable
+	}
+	write("good", `printf 'key-%s-%s\n' "$1" "$2"`)
+	write("bad", `echo "no such   entry" >&2; exit 3`)
+	write("silent", `true`)
+	write("much", `head -c 2000000 /dev/zero; true`)
+	for id, want := range map[string]string{
+		"./good a $b":     "key-a-$b",
+		"./bad":           "the secret program " + dir + "/bad failed: exit status 3: no such entry",
+		"./silent":        "is empty",
+		"./much":          "it printed more than 1 MiB",
+		"./none":          "no such file or directory",
+		"skein-none here": "executable file not found",
+		"   ":             "it names no program",
+	} {
+		c, _, err := config.Parse(filepath.Join(dir, "skein.json5"),
+			[]byte(`{ models: { providers: { p: { type: "openai", apiKey: {source: "exec", id: "`+id+`"} } } } }`), config.Options{})
+		if err == nil {
+			err = c.ResolveSecrets(config.Options{})
+		}
+		if err != nil {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.Equal(t, want, c.Models.Providers["p"].APIKey.Reveal())
+	}
 }

@@ -50,8 +50,19 @@ func (d *decoder) secretReference(n *json5.Node, path Path) (Secret, bool) {
 			return Secret{}, false
 		}
 	}
-	if source == "file" {
+	switch source {
+	case "file":
 		id = d.resolvePath(id, "path", n.Pos.File)
+	case "exec":
+		words := strings.Fields(id)
+		if len(words) == 0 {
+			d.report(Problem{Pos: n.Pos, Path: path.Child("id").String(), Message: "it names no program"})
+			return Secret{}, false
+		}
+		if strings.ContainsRune(words[0], '/') || strings.HasPrefix(words[0], "~") {
+			words[0] = d.resolvePath(words[0], "path", n.Pos.File)
+		}
+		id = strings.Join(words, " ")
 	}
 	return newSecret(secretPayload{source: SecretSource(source), id: id, pos: n.Pos}), true
 }
@@ -75,7 +86,7 @@ func (d *decoder) referencePart(n *json5.Node, key, expected string, path Path, 
 // build lacks. It is all or nothing: if one is missing, none is set, and the
 // error, of type InvalidError, names every missing one and its place. It must be
 // called before the configuration is shared between goroutines; it reads files
-// and blocks for as long.
+// and runs programs, each for 10 s at most, and blocks for as long.
 func (c *Config) ResolveSecrets(opts Options) error {
 	r := secretReader{opts: opts, values: map[*secretPayload]string{}}
 	c.eachSecret(func(path Path, s Secret) {
@@ -133,10 +144,14 @@ func (r *secretReader) read(p *secretPayload) (string, *textFault) {
 		}
 		return strings.TrimRight(string(content), "\r\n"), nil
 	}
-	return "", &textFault{
-		message:    "secrets from programs are not in this build",
-		suggestion: `use {source: "env"} or {source: "file"}`,
+	content, err := r.opts.runProgram()(p.id)
+	if err != nil {
+		return "", &textFault{
+			message:    fmt.Sprintf("the secret program %s failed: %v", strings.Fields(p.id)[0], err),
+			suggestion: "run it by hand as the user that runs skein",
+		}
 	}
+	return strings.TrimRight(string(content), "\r\n"), nil
 }
 
 // isInactive says whether a key belongs to something that does not run.

@@ -19,6 +19,7 @@ at once; ` + "`skein config schema`" + ` prints a JSON Schema for editors.
 
 - **Variables.** ` + "`${NAME}`" + ` in a string is replaced by the environment variable; an unset one is an error. ` + "`$${`" + ` stands for ` + "`${`" + ` itself.
 - **Secrets** are written ` + "`\"$NAME\"`" + `, or ` + "`{source: \"env\" | \"file\" | \"exec\", id: \"...\"}`" + `. They never appear in logs or output.
+  With ` + "`exec`" + ` the id is a program and its arguments (no shell): what it prints within 10 s is the secret.
 - **Includes.** ` + "`$include: \"other.json5\"`" + ` in any object puts that file there (or several, as a list); the keys beside it are laid over it.
 - **Paths** are relative to the file they are written in; ` + "`~`" + ` is the home directory.
 - **Units** are part of the key's name. Zero switches a limit off only where the table says so.
