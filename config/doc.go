@@ -37,4 +37,10 @@
 //
 // [Diff] compares two configurations and says for each changed key what it
 // takes to apply it.
+//
+// # Looking and changing
+//
+// [Config.Effective] shows the value in force for a key. [Set] changes one key
+// in the text of its file and leaves every other byte alone; [Edit.Write] puts
+// the result in place and keeps the versions before.
 package config

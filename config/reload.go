@@ -100,6 +100,16 @@ func (p Plan) String() string {
 func Diff(inUse, next *Config) Plan {
 	var plan Plan
 	diff(Keys(), reflectValue(inUse), reflectValue(next), nil, &plan)
+	for i, c := range plan {
+		path, err := ParsePath(c.Path)
+		if err != nil {
+			continue
+		}
+		if k, err := keyAt(path); err == nil && k != nil && k.Kind == KindAny {
+			// As it is written: a variable in it may be a credential.
+			plan[i].Old, plan[i].New = string(marshal(inUse.written(path))), string(marshal(next.written(path)))
+		}
+	}
 	return plan
 }
 

@@ -12,10 +12,10 @@ import (
 
 func configCommand(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Configuration: check it, and what can be in it", Args: cobra.NoArgs,
+		Use: "config", Short: "Configuration: check it, look into it, change it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configCheck(e), configSchema(e), configPath(e))
+	cmd.AddCommand(configCheck(e), configGet(e), configSet(e), configDiff(e), configSchema(e), configPath(e))
 	return cmd
 }
 
