@@ -39,7 +39,8 @@ project; other commands look at it with --config ` + demo.Folder + `/skein.json5
 
 The agents are played by a scripted model. With OPENAI_API_KEY in the environment
 they run on that service instead (OPENAI_BASE_URL, default the vendor's;
-OPENAI_MODEL, default the first that it lists), unless --model scripted or
+OPENAI_MODEL, default the first that it lists), else with ANTHROPIC_API_KEY on
+that one (ANTHROPIC_BASE_URL, ANTHROPIC_MODEL), unless --model scripted or
 --headless says otherwise.`,
 		RunE: does(func(ctx context.Context, _ []string) error {
 			if err := e.refuseInScript("demo"); err != nil {
@@ -52,7 +53,7 @@ OPENAI_MODEL, default the first that it lists), unless --model scripted or
 	f.BoolVar(&o.fresh, "fresh", false, "start over: remove ./"+demo.Folder+" first")
 	f.BoolVar(&o.headless, "headless", false, "without a terminal: run until stopped, or play --script")
 	f.StringVar(&o.script, "script", "", "play this conversation script against the demo's configuration, as skein test does; needs no terminal")
-	f.StringVar(&o.model, "model", "", `"scripted", or the id of a model of the service in OPENAI_BASE_URL`)
+	f.StringVar(&o.model, "model", "", `"scripted", or the id of a model of the service in the environment`)
 	f.DurationVar(&o.patience, "patience", 2*time.Minute, patienceHelp)
 	return cmd
 }
@@ -107,19 +108,12 @@ func (e *env) demoConfig(ctx context.Context, name string, o demoOptions) (*conf
 		return nil, err
 	}
 	tree := doc.Tree
-	if key, _ := e.lookup("OPENAI_API_KEY"); key != "" && o.model != "scripted" && !o.headless {
-		base, _ := e.lookup("OPENAI_BASE_URL")
-		id, err := e.openaiModel(ctx, base, key, o.model)
-		if err != nil {
-			return nil, err
-		}
-		overlay, err := openaiOverlay(base, id)
-		if err != nil {
-			return nil, err
-		}
+	overlay, err := e.demoService(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if overlay != nil {
 		tree = json5.Merge(tree, overlay)
-	} else if o.model != "" && o.model != "scripted" {
-		return nil, core.Errorf("demo_model", "the model %q needs a service", o.model).WithRemedy("set OPENAI_API_KEY, and OPENAI_BASE_URL if it is not the vendor's")
 	}
 	cfg, _, err := config.Decode(tree, e.configOptions())
 	if err != nil {
@@ -128,6 +122,36 @@ func (e *env) demoConfig(ctx context.Context, name string, o demoOptions) (*conf
 	err = cfg.ResolveSecrets(e.configOptions())
 	return cfg, err
 }
+
+// demoService returns the configuration of the service to use, nil for the
+// scripted model.
+func (e *env) demoService(ctx context.Context, o demoOptions) (*json5.Node, error) {
+	openaiKey, _ := e.lookup("OPENAI_API_KEY")
+	anthropicKey, _ := e.lookup("ANTHROPIC_API_KEY")
+	switch {
+	case o.model == "scripted":
+		return nil, nil
+	case openaiKey != "" && !o.headless:
+		base, _ := e.lookup("OPENAI_BASE_URL")
+		id, err := e.openaiModel(ctx, base, openaiKey, o.model)
+		if err != nil {
+			return nil, err
+		}
+		return serviceOverlay(config.ProviderOpenAI, "$OPENAI_API_KEY", base, id)
+	case anthropicKey != "" && !o.headless:
+		base, _ := e.lookup("ANTHROPIC_BASE_URL")
+		id, _ := e.lookup("ANTHROPIC_MODEL")
+		return serviceOverlay(config.ProviderAnthropic, "$ANTHROPIC_API_KEY", base, orDefault(o.model, orDefault(id, anthropicModel)))
+	case o.model != "":
+		return nil, core.Errorf("demo_model", "the model %q needs a service", o.model).
+			WithRemedy("set OPENAI_API_KEY, and OPENAI_BASE_URL if it is not the vendor's, or ANTHROPIC_API_KEY")
+	}
+	return nil, nil
+}
+
+// anthropicModel is the model of the demo on the Anthropic API where nobody
+// names another.
+const anthropicModel = "claude-sonnet-4-5"
 
 // modelsTimeout is how long a service may take to list its models.
 const modelsTimeout = 15 * time.Second
@@ -164,16 +188,16 @@ func orDefault(s, byDefault string) string {
 	return s
 }
 
-// openaiOverlay puts a model of an OpenAI-compatible service in the place of
-// the scripted one.
-func openaiOverlay(base, id string) (*json5.Node, error) {
-	provider := map[string]any{"type": "openai", "apiKey": "$OPENAI_API_KEY"}
+// serviceOverlay puts a model of a service in the place of the scripted one;
+// key is a reference to the environment.
+func serviceOverlay(kind config.ProviderType, key, base, id string) (*json5.Node, error) {
+	provider := map[string]any{"type": kind, "apiKey": key}
 	if base != "" {
 		provider["baseUrl"] = base
 	}
 	src, err := json.Marshal(map[string]any{
-		"models": map[string]any{"providers": map[string]any{"openai": provider}},
-		"agents": map[string]any{"defaults": map[string]any{"model": "openai/" + id}},
+		"models": map[string]any{"providers": map[string]any{string(kind): provider}},
+		"agents": map[string]any{"defaults": map[string]any{"model": string(kind) + "/" + id}},
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,14 +52,16 @@ func (l leakChecked) Run() int {
 //	await FILE PATTERN      the file holds that text
 //	newer STORE             the store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
+//	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "openai": scriptOpenAI,
+			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer,
+			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
 		},
 		Setup: func(e *testscript.Env) error {
-			for _, name := range []string{"SKEIN_CONFIG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "NO_COLOR"} {
+			for _, name := range []string{"SKEIN_CONFIG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "NO_COLOR"} {
 				e.Setenv(name, "")
 			}
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
@@ -141,6 +144,23 @@ func scriptOpenAI(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Defer(server.Close)
 	ts.Setenv("OPENAI_BASE_URL", server.URL+"/v1")
 	ts.Setenv("OPENAI_API_KEY", "sesame")
+}
+
+// scriptAnthropic serves models that say their name and the key.
+func scriptAnthropic(ts *testscript.TestScript, _ bool, _ []string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Model string }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"%s answers %s\"}}\n\n",
+			asked.Model, r.Header.Get("X-Api-Key"))
+		_, _ = fmt.Fprint(w, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+	})
+	server := httptest.NewServer(mux)
+	ts.Defer(server.Close)
+	ts.Setenv("ANTHROPIC_BASE_URL", server.URL)
+	ts.Setenv("ANTHROPIC_API_KEY", "mellon")
 }
 
 func TestEveryCommandIsDocumented(t *testing.T) {

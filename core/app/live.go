@@ -15,6 +15,7 @@ import (
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/intake"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/model/anthropic"
 	"github.com/skein-bot/skein/core/model/openai"
 	"github.com/skein-bot/skein/core/model/scripted"
 	"github.com/skein-bot/skein/core/policy"
@@ -32,8 +33,8 @@ type snapshot struct {
 
 // provider is a model provider and the settings it was made from.
 type provider struct {
-	model.Provider // nil where this build has no such type
-	mark           string
+	model.Provider
+	mark string
 }
 
 // prepare makes a configuration ready. Providers whose settings did not change
@@ -85,10 +86,11 @@ func (a *App) makeProvider(name string, p config.Provider) (model.Provider, erro
 	switch p.Type {
 	case config.ProviderScripted:
 		return a.scripted(name, p)
-	case config.ProviderOpenAI:
+	case config.ProviderAnthropic:
+		return anthropic.New(anthropic.Config{BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Transport: a.http.Transport, Clock: a.world.Clock})
+	default:
 		return openai.New(openai.Config{BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Transport: a.http.Transport, Clock: a.world.Clock})
 	}
-	return nil, nil // config check has warned: not in this build
 }
 
 func (a *App) scripted(name string, p config.Provider) (model.Provider, error) {
@@ -185,10 +187,6 @@ func (l *snapshot) model(ref string) (model.Provider, string, error) {
 	}
 	name, _, info, ok := l.cfg.Model(ref)
 	p, made := l.providers[name]
-	if made && p.Provider == nil {
-		return nil, "", core.Errorf("model_not_built", "the provider of the model %q is not in this build", ref).
-			WithRemedy("use a provider of type openai or scripted")
-	}
 	if !ok || !made {
 		return nil, "", core.Errorf("model_unknown", "the model %q is not configured", ref).
 			WithRemedy("models are written <provider>/<model id>; providers: %s", l.providerNames())

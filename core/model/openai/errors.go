@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
@@ -30,7 +29,7 @@ func (p *Provider) refusal(resp *http.Response, body []byte) error {
 	f := parseFailure(body)
 	e := f.typed(p, resp.StatusCode)
 	if e.Class == model.RateLimited || e.Class == model.Overloaded {
-		e.After = retryAfter(resp.Header, p.clock.Now())
+		e.After = model.RetryAfter(resp.Header, p.clock.Now())
 	}
 	return e
 }
@@ -173,45 +172,5 @@ func (f failure) class(status int) model.ErrorClass {
 	return model.Overloaded // an error inside a stream, without a reason: the service's own trouble
 }
 
-// longestWait bounds what a Retry-After may ask for.
-const longestWait = 7 * 24 * time.Hour
-
-// retryAfter reads how long the service wants to be left alone, 0 if it does
-// not say: Retry-After-Ms, or Retry-After in seconds or as a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	wait := func(n float64, unit time.Duration) time.Duration {
-		if n != n || n <= 0 { // NaN is written by no service, but parses
-			return 0
-		}
-		return time.Duration(min(n*float64(unit), float64(longestWait)))
-	}
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return wait(ms, time.Millisecond)
-	}
-	after := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(after, 64); err == nil {
-		return wait(s, time.Second)
-	}
-	if date, err := http.ParseTime(after); err == nil {
-		return min(max(date.Sub(now), 0), longestWait)
-	}
-	return 0
-}
-
 // redacted takes the key out of an error's text.
-func (p *Provider) redacted(err error) error {
-	if p.key == "" || !strings.Contains(err.Error(), p.key) {
-		return err
-	}
-	return &redactedError{strings.ReplaceAll(err.Error(), p.key, "***"), err}
-}
-
-// redactedError is err with another text.
-type redactedError struct {
-	text string
-	err  error
-}
-
-func (e *redactedError) Error() string { return e.text }
-
-func (e *redactedError) Unwrap() error { return e.err }
+func (p *Provider) redacted(err error) error { return model.Redacted(err, p.key) }

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"regexp"
 
@@ -54,26 +52,17 @@ func message(i model.Item) api.ChatCompletionMessage {
 		m.Role = api.ChatMessageRoleAssistant
 		for _, c := range i.Calls {
 			m.ToolCalls = append(m.ToolCalls, api.ToolCall{
-				ID: callID(c.ID), Type: api.ToolTypeFunction,
-				Function: api.FunctionCall{Name: toolName(c.Name), Arguments: arguments(c)},
+				ID: model.SentID(c.ID), Type: api.ToolTypeFunction,
+				Function: api.FunctionCall{Name: model.SentName(c.Name), Arguments: string(model.SentArgs(c))},
 			})
 		}
 	case model.ToolOutput:
-		m.Role, m.ToolCallID = api.ChatMessageRoleTool, callID(i.CallID)
+		m.Role, m.ToolCallID = api.ChatMessageRoleTool, model.SentID(i.CallID)
 	}
 	if m.Content == "" && len(m.ToolCalls) == 0 {
 		m.Content = "(no text)" // an empty content would not be sent at all, and is refused then
 	}
 	return m
-}
-
-// arguments returns the arguments of a call as they are sent back: bad ones,
-// which services refuse, as {}. The result of the call tells what was wrong.
-func arguments(c core.ToolCall) string {
-	if _, bad := model.BadArgs(c); bad || len(c.Args) == 0 {
-		return "{}"
-	}
-	return string(c.Args)
 }
 
 func tools(specs []core.ToolSpec) []api.Tool {
@@ -88,29 +77,4 @@ func tools(specs []core.ToolSpec) []api.Tool {
 		}})
 	}
 	return out
-}
-
-var (
-	goodID  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
-	badName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-)
-
-// callID returns an id that every service takes; equal ids stay equal, so call
-// and result still belong together.
-func callID(id string) string {
-	if goodID.MatchString(id) {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:12])
-}
-
-// toolName returns the name of a call that a model may have made up in a form
-// that services take back.
-func toolName(name string) string {
-	name = badName.ReplaceAllString(name, "_")
-	if name == "" {
-		return "unknown"
-	}
-	return name[:min(len(name), 64)]
 }

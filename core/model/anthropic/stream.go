@@ -1,0 +1,169 @@
+package anthropic
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	api "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
+)
+
+// errLeft ends a stream whose caller has stopped listening.
+var errLeft = errors.New("the caller left")
+
+// stream reads the answer to one call.
+type stream struct {
+	p     *Provider
+	ctx   context.Context
+	resp  *http.Response
+	yield func(model.Delta, error) bool
+
+	calls    []*partial
+	argBytes int
+	usage    model.Usage
+	stop     api.StopReason // "" until one came
+	finished bool           // message_stop came
+	events   bool           // at least one event came
+}
+
+// partial is a call that is still coming in.
+type partial struct {
+	index    int64
+	id, name string
+	whole    json.RawMessage // arguments that came at once
+	args     strings.Builder
+}
+
+// read gives out the deltas until the answer is whole.
+func (s *stream) read() error {
+	events := ssestream.NewDecoder(s.resp)
+	for !s.finished && events.Next() {
+		if err := s.event(events.Event()); err != nil {
+			return err
+		}
+	}
+	switch err := events.Err(); {
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	case errors.Is(err, bufio.ErrTooLong):
+		return &model.Error{Class: model.BadRequest, Err: errors.New("the service sent a line that is too long to be read")}
+	case s.finished || s.stop != "":
+		return s.end()
+	case err != nil:
+		return &model.Error{Class: model.Truncated, Err: s.p.redacted(fmt.Errorf("the stream broke off: %w", err))}
+	case !s.events:
+		return s.p.noAnswer(s.resp)
+	}
+	return &model.Error{Class: model.Truncated, Err: errors.New("the stream ended without stop_reason or message_stop")}
+}
+
+// event takes one event in.
+func (s *stream) event(e ssestream.Event) error {
+	switch e.Type {
+	case "":
+		return nil // every event of this protocol has a name
+	case "error":
+		s.events = true
+		return parseFailure(e.Data).typed(s.p, 0)
+	case "ping":
+		s.events = true
+		return s.send(model.Delta{KeepAlive: true})
+	}
+	s.events = true
+	var m api.MessageStreamEventUnion
+	if err := json.Unmarshal(e.Data, &m); err != nil {
+		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("an event of the stream cannot be read: %w", err)}
+	}
+	return s.message(m)
+}
+
+func (s *stream) message(m api.MessageStreamEventUnion) error {
+	d := model.Delta{}
+	switch m.Type {
+	case "message_start":
+		u := m.Message.Usage
+		s.count(u.InputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens, u.OutputTokens)
+	case "message_delta":
+		u := m.Usage
+		s.count(u.InputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens, u.OutputTokens)
+		s.stop = m.Delta.StopReason
+	case "message_stop":
+		s.finished = true
+		return nil
+	case "content_block_start":
+		d.Text, d.Think = m.ContentBlock.Text, m.ContentBlock.Thinking
+		if m.ContentBlock.Type == "tool_use" {
+			s.calls = append(s.calls, begun(m))
+		}
+	case "content_block_delta":
+		d.Text, d.Think = m.Delta.Text, m.Delta.Thinking
+		s.fragment(m.Index, m.Delta.PartialJSON)
+	}
+	if s.argBytes > model.MaxText || len(s.calls) > model.MaxCalls {
+		return &model.Error{Class: model.BadRequest, Err: fmt.Errorf(
+			"the model's answer has more than %d tool calls or %d bytes of tool arguments", model.MaxCalls, model.MaxText)}
+	}
+	d.KeepAlive = d.Text == "" && d.Think == ""
+	return s.send(d)
+}
+
+// count takes the usage so far. Later counts replace earlier ones, and may
+// leave the input out.
+func (s *stream) count(in, written, read, out int64) {
+	if all := in + written + read; all > 0 {
+		s.usage.In, s.usage.CacheRead = all, read
+	}
+	s.usage.Out = max(s.usage.Out, out)
+}
+
+// begun returns the call of a block that starts. Its input is {} then, but
+// some services send all of it here.
+func begun(m api.MessageStreamEventUnion) *partial {
+	c := &partial{index: m.Index, id: m.ContentBlock.ID, name: m.ContentBlock.Name}
+	c.whole, _ = json.Marshal(m.ContentBlock.Input) // it was decoded from JSON
+	return c
+}
+
+// fragment adds to the arguments of the latest call of a block.
+func (s *stream) fragment(index int64, args string) {
+	for n := len(s.calls) - 1; n >= 0; n-- {
+		if s.calls[n].index == index {
+			s.calls[n].args.WriteString(args)
+			s.argBytes += len(args)
+			return
+		}
+	}
+}
+
+// end gives out the calls and the end mark.
+func (s *stream) end() error {
+	if s.stop == api.StopReasonRefusal {
+		return &model.Error{Class: model.Refused, Err: errors.New("the model refused to answer")}
+	}
+	for _, c := range s.calls {
+		args := c.args.String()
+		if args == "" {
+			args = string(c.whole)
+		}
+		if err := s.send(model.Delta{Call: &core.ToolCall{ID: c.id, Name: c.name, Args: model.Arguments(args)}}); err != nil {
+			return err
+		}
+	}
+	cut := s.stop == api.StopReasonMaxTokens || s.stop == api.StopReasonModelContextWindowExceeded
+	return s.send(model.Delta{Done: true, Usage: s.usage, Cut: cut})
+}
+
+func (s *stream) send(d model.Delta) error {
+	if !s.yield(d, nil) {
+		return errLeft
+	}
+	return nil
+}
