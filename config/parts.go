@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -20,7 +19,6 @@ const (
 	PartSkills      Part = "skills"
 	PartCron        Part = "cron"
 	PartProjects    Part = "projects"
-	PartAnthropic   Part = "anthropic"
 	PartPostgres    Part = "postgres"
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
@@ -43,7 +41,7 @@ type Parts []Part
 func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
-		PartProjects, PartAnthropic, PartPostgres, PartHTTP, PartDelegate, PartApproval,
+		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
 		PartAlerts, PartBudgets, PartUserLimits, PartAttachments,
 		PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
 	}
@@ -68,9 +66,6 @@ func (c *Config) uses() []use {
 	}
 	for _, name := range c.Channels.Names() {
 		add(name != "console", Part(name), "channels", name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Models.Providers)) {
-		add(c.Models.Providers[name].Type == ProviderAnthropic, PartAnthropic, "models", "providers", name)
 	}
 	_, sqlite := c.Store.URL.SQLitePath()
 	add(!sqlite, PartPostgres, "store", "url")

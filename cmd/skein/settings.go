@@ -14,7 +14,7 @@ import (
 
 // configOptions says what this build has and where it reads from.
 func (e *env) configOptions() config.Options {
-	return config.Options{Env: e.lookup, Built: config.Parts{config.PartAnthropic}}
+	return config.Options{Env: e.lookup, Built: config.Parts{}}
 }
 
 // find returns the configuration file, which exists.
