@@ -326,19 +326,6 @@ func TestWriteKeepsAModeForTheGroup(t *testing.T) {
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
 }
 
-// TestPlanShowsNoVariables pins that what a variable holds does not get into a
-// plan through the settings of a plugin.
-func TestPlanShowsNoVariables(t *testing.T) {
-	load := func(key, value string) *config.Config {
-		c, _, err := config.Parse("<test>", []byte(`{ plugins: { entries: { files: { command: "skein:files", config: { key: "`+key+`" } } } } }`),
-			config.Options{Home: "/home/skein", Built: config.AllParts(), Env: func(string) (string, bool) { return value, true }})
-		require.NoError(t, err)
-		return c
-	}
-	require.Equal(t, "plugin files  plugins.entries.files.config  {\"key\":\"${A}\"} -> {\"key\":\"${B}\"}\n", config.Diff(load("${A}", "sesame"), load("${B}", "open")).String())
-	require.Equal(t, "plugin files  plugins.entries.files.config  changed\n", config.Diff(load("${A}", "sesame"), load("${A}", "open")).String())
-}
-
 func ExampleSet() {
 	files := map[string]string{"skein.json5": "{\n  agents: { defaults: { maxSteps: 5 } }, // few\n}\n"}
 	edit, err := config.Set("skein.json5", "agents.defaults.maxSteps", "20", inMemory(files))

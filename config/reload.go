@@ -29,8 +29,8 @@ type Change struct {
 	// Owner is what has to be restarted: for ClassChannel <channel> or
 	// <channel>:<account>, for ClassPlugin the name of the plugin, else "".
 	Owner string
-	// Old and New are the values as JSON, "" where the key is absent. What is
-	// secret is masked in both.
+	// Old and New are the values as JSON, "" where the key is absent, {...} for
+	// a whole object. What is secret is masked in both.
 	Old, New string
 }
 
@@ -98,32 +98,28 @@ func (p Plan) String() string {
 // Diff says how a configuration differs from the one in use. It is pure: it
 // looks at nothing but its arguments, which may be resolved or not.
 func Diff(inUse, next *Config) Plan {
-	var plan Plan
-	diff(Keys(), reflectValue(inUse), reflectValue(next), nil, &plan)
-	for i, c := range plan {
-		path, err := ParsePath(c.Path)
-		if err != nil {
-			continue
-		}
-		if k, err := keyAt(path); err == nil && k != nil && k.Kind == KindAny {
-			// As it is written: a variable in it may be a credential.
-			plan[i].Old, plan[i].New = string(marshal(inUse.written(path))), string(marshal(next.written(path)))
-		}
-	}
-	return plan
+	d := differ{inUse: inUse, next: next}
+	d.diff(Keys(), reflectValue(inUse), reflectValue(next), nil)
+	return d.plan
+}
+
+// differ collects the changes between two configurations.
+type differ struct {
+	inUse, next *Config
+	plan        Plan
 }
 
 // diff compares values of one key. An invalid Value stands for an absent one.
-func diff(k *Key, a, b reflect.Value, path Path, plan *Plan) {
+func (d *differ) diff(k *Key, a, b reflect.Value, path Path) {
 	a, b = dereference(a), dereference(b)
 	switch {
 	case !a.IsValid() && !b.IsValid():
 	case a.IsValid() != b.IsValid():
-		plan.add(k, a, b, path)
+		d.add(k, a, b, path)
 	case k.Kind == KindObject:
 		for _, f := range k.Fields {
 			if !f.Direct {
-				diff(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index), path.Child(f.Name), plan)
+				d.diff(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index), path.Child(f.Name))
 			}
 		}
 	case k.Kind == KindMap:
@@ -131,11 +127,34 @@ func diff(k *Key, a, b reflect.Value, path Path, plan *Plan) {
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
 			key := reflect.ValueOf(name)
-			diff(k.Elem, a.MapIndex(key), b.MapIndex(key), path.Child(name), plan)
+			d.diff(k.Elem, a.MapIndex(key), b.MapIndex(key), path.Child(name))
 		}
 	case !equal(a, b):
-		plan.add(k, a, b, path)
+		d.add(k, a, b, path)
 	}
+}
+
+func (d *differ) add(k *Key, a, b reflect.Value, path Path) {
+	d.plan = append(d.plan, Change{
+		Path: path.String(), Class: k.Reload, Owner: owner(k.Reload, path),
+		Old: d.inUse.shown(k, a, path), New: d.next.shown(k, b, path),
+	})
+}
+
+// shown returns a value for a plan. Free-form settings are shown as they are
+// written, and a whole object, which may hold some, not at all: a variable in
+// them may be a credential.
+func (c *Config) shown(k *Key, v reflect.Value, path Path) string {
+	text := asJSON(v)
+	switch {
+	case text == "":
+		return ""
+	case k.Kind == KindAny:
+		return string(marshal(c.written(path)))
+	case k.Kind == KindObject || k.Kind == KindMap:
+		return "{...}"
+	}
+	return text
 }
 
 // dereference follows a pointer to a struct; nil becomes the invalid Value.
@@ -158,13 +177,6 @@ func equal(a, b reflect.Value) bool {
 		return a.IsNil() == b.IsNil()
 	}
 	return reflect.DeepEqual(a.Interface(), b.Interface())
-}
-
-func (p *Plan) add(k *Key, a, b reflect.Value, path Path) {
-	*p = append(*p, Change{
-		Path: path.String(), Class: k.Reload, Owner: owner(k.Reload, path),
-		Old: asJSON(a), New: asJSON(b),
-	})
 }
 
 // owner names what a class restarts: channels.<c>.accounts.<a>... and

@@ -100,3 +100,28 @@ func layOver(t *testing.T, base, over string) *config.Config {
 	require.NoError(t, err)
 	return c
 }
+
+// TestPlanShowsNoVariables: free-form settings of plugins may hold credentials
+// by variable, in a change of theirs and in that of an object around them.
+func TestPlanShowsNoVariables(t *testing.T) {
+	load := func(entries, value string) *config.Config {
+		c, _, err := config.Parse("<test>", []byte(`{ plugins: { entries: {`+entries+`} } }`),
+			config.Options{Home: "/home/skein", Built: config.AllParts(), Env: func(string) (string, bool) { return value, true }})
+		require.NoError(t, err)
+		return c
+	}
+	entry := func(key string) string { return `files: { command: "skein:files", config: { key: "` + key + `" } }` }
+	for _, tt := range []struct {
+		inUse, next *config.Config
+		want        string
+	}{
+		{load(entry("${A}"), "sesame"), load(entry("${B}"), "sesame2"), `plugins.entries.files.config  {"key":"${A}"} -> {"key":"${B}"}`},
+		{load(entry("${A}"), "sesame"), load(entry("${A}"), "sesame2"), "plugins.entries.files.config  changed"},
+		{load("", "sesame"), load(entry("${A}"), "sesame"), "plugins.entries.files  added"},
+		{load(entry("${A}"), "sesame"), load("", "sesame"), "plugins.entries.files  removed"},
+	} {
+		plan := config.Diff(tt.inUse, tt.next)
+		require.Equal(t, "plugin files  "+tt.want+"\n", plan.String())
+		require.NotContains(t, plan[0].Old+plan[0].New, "sesame", tt.want)
+	}
+}

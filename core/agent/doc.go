@@ -13,6 +13,9 @@
 //	                             ▼
 //	                       end of turn: one transaction
 //
+// A model that fails in passing is asked again after a pause, and one that goes
+// on failing is followed by the agent's fallbacks (ask.go).
+//
 // What the end of a turn means for runs, waits and completions is decided by
 // Ender, which core/subagent implements.
 package agent
