@@ -105,11 +105,10 @@ func checkVersion(ctx context.Context, db *sql.DB, path string) error {
 	if err != nil {
 		return openError(path, err)
 	}
-	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	target, err := newestMigration()
 	if err != nil {
 		return err
 	}
-	target := int64(len(files))
 	switch {
 	case current > target:
 		return newerError(current, target)
@@ -118,6 +117,22 @@ func checkVersion(ctx context.Context, db *sql.DB, path string) error {
 			WithRemedy("start the gateway once with `skein run`; it brings the store up to date")
 	}
 	return nil
+}
+
+// newestMigration is the schema version that this build makes.
+func newestMigration() (newest int64, err error) {
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("store: %w", err)
+		}
+		newest = max(newest, version)
+	}
+	return newest, nil
 }
 
 func newerError(current, target int64) error {
