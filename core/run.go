@@ -113,21 +113,20 @@ type Run struct {
 	Label      string `json:"label,omitempty"`
 	// Origin is the address of the message that started the requester's run;
 	// Anchor its platform message id. Both are immutable.
-	Origin      Address   `json:"origin"`
-	Anchor      string    `json:"anchor,omitempty"`
-	Owner       string    `json:"owner,omitempty"` // the person behind it, "channel:id"
-	Spec        SpawnSpec `json:"spec"`
-	Status      RunStatus `json:"status"`
-	Delivery    Delivery  `json:"delivery"`
-	Detail      string    `json:"detail,omitempty"` // why it ended as it did, or what blocks delivery
-	Result      string    `json:"result,omitempty"`
-	Partial     bool      `json:"partial,omitempty"`
-	TokensIn    int64     `json:"tokensIn"`
-	TokensOut   int64     `json:"tokensOut"`
-	CreatedAt   Millis    `json:"createdAt"`
-	StartedAt   Millis    `json:"startedAt,omitempty"`
-	EndedAt     Millis    `json:"endedAt,omitempty"`
-	DeliveredAt Millis    `json:"deliveredAt,omitempty"`
+	Origin   Address   `json:"origin"`
+	Anchor   string    `json:"anchor,omitempty"`
+	Owner    string    `json:"owner,omitempty"` // the person behind it, "channel:id"
+	Spec     SpawnSpec `json:"spec"`
+	Status   RunStatus `json:"status"`
+	Delivery Delivery  `json:"delivery"`
+	Detail   string    `json:"detail,omitempty"` // why it ended as it did, or what blocks delivery
+	Result   string    `json:"result,omitempty"`
+	Partial  bool      `json:"partial,omitempty"`
+	Usage
+	CreatedAt   Millis `json:"createdAt"`
+	StartedAt   Millis `json:"startedAt,omitempty"`
+	EndedAt     Millis `json:"endedAt,omitempty"`
+	DeliveredAt Millis `json:"deliveredAt,omitempty"`
 }
 
 // Name returns what people call the run: its label, else its task name, else

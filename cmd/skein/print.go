@@ -219,3 +219,11 @@ func orDash(s string) string {
 	}
 	return s
 }
+
+// costCell is what tokens cost, "-" where none of them has a price.
+func costCell(tokens, microUSD, unpriced int64) cell {
+	if tokens == 0 || unpriced >= tokens {
+		return plainCell("-")
+	}
+	return plainCell("%s", core.Usage{TokensOut: tokens, MicroUSD: microUSD, Unpriced: unpriced}.Cost())
+}

@@ -92,10 +92,10 @@ func turnTable(p printer, turns []app.TurnView) {
 	for i, t := range turns {
 		rows[i] = []cell{
 			plainCell("%d", t.ID), plainCell("%s", t.Kind), stateCell(t.State), plainCell("%s", p.time(t.StartedAt)),
-			plainCell("%d/%d", t.TokensIn, t.TokensOut), plainCell("%s", t.ReplyTo), plainCell("%s", t.Detail),
+			plainCell("%d/%d", t.TokensIn, t.TokensOut), costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced), plainCell("%s", t.ReplyTo), plainCell("%s", t.Detail),
 		}
 	}
-	p.table("", []string{"ID", "KIND", "STATE", "BEGAN", "TOKENS", "ANSWERS AT", "DETAIL"}, rows)
+	p.table("", []string{"ID", "KIND", "STATE", "BEGAN", "TOKENS", "COST", "ANSWERS AT", "DETAIL"}, rows)
 }
 
 // sessionsTranscript prints JSON Lines: a transcript is for programs, and for

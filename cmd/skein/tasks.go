@@ -30,10 +30,11 @@ func taskTable(p printer, list []app.TaskView) {
 	for i, t := range list {
 		rows[i] = []cell{
 			plainCell("%s", t.ID), plainCell("%s", t.Name), stateCell(t.Status), stateCell(t.Delivery), plainCell("%s", t.Agent),
-			plainCell("%s", p.time(t.CreatedAt)), plainCell("%d/%d", t.TokensIn, t.TokensOut), plainCell("%s", orDash(t.BoundTo)),
+			plainCell("%s", p.time(t.CreatedAt)), plainCell("%d/%d", t.TokensIn, t.TokensOut), costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced),
+			plainCell("%s", orDash(t.BoundTo)),
 		}
 	}
-	p.table("no tasks", []string{"ID", "NAME", "STATUS", "DELIVERY", "AGENT", "CREATED", "TOKENS", "BOUND TO"}, rows)
+	p.table("no tasks", []string{"ID", "NAME", "STATUS", "DELIVERY", "AGENT", "CREATED", "TOKENS", "COST", "BOUND TO"}, rows)
 }
 
 func tasksShow(e *env) *cobra.Command {
@@ -52,6 +53,7 @@ func tasksShow(e *env) *cobra.Command {
 				field{"binding", plainCell("%s", t.BindingID)},
 				field{"model", plainCell("%s", t.Spec.Model)}, field{"mode", plainCell("%s", t.Spec.Mode)}, field{"context", plainCell("%s", t.Spec.Context)},
 				field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"tokens", plainCell("%d in, %d out", t.TokensIn, t.TokensOut)},
+				field{"cost", costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced)},
 				field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
 				field{"delivered", p.at(t.DeliveredAt)},
 			)

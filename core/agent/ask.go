@@ -24,12 +24,14 @@ const (
 // call asks the turn's model, and where that fails the agent's fallbacks, in
 // order; not after a refusal, which is an answer. A model that failed cools
 // down: for a while it is asked last.
-func (t *turn) call(ctx context.Context) (item model.Item, usage model.Usage, err error) {
+func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err error) {
 	refs := t.r.cooling.order(append([]string{t.modelRef()}, t.def.Fallbacks...), t.r.opts.World.Now())
 	for i, ref := range refs {
+		var usage model.Usage
 		item, usage, err = t.ask(ctx, ref)
+		spent = spent.Plus(t.r.opts.Catalogue.Price(ref).Of(usage))
 		if err == nil || context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused {
-			return item, usage, err
+			return item, spent, err
 		}
 		if !atFault(err) {
 			t.r.cooling.note(ref, t.r.opts.World.Now().Add(modelCooldown))
@@ -38,7 +40,7 @@ func (t *turn) call(ctx context.Context) (item model.Item, usage model.Usage, er
 			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", ref, "next", refs[i+1], "error", err)
 		}
 	}
-	return item, usage, err
+	return item, spent, err
 }
 
 // atFault reports whether the request is what a model failed at, so that the

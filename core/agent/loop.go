@@ -47,8 +47,7 @@ func (t *turn) loop(ctx context.Context) error {
 		if err := t.r.opts.World.Crash(world.ModelAfterCall); err != nil {
 			return err
 		}
-		t.usage.In += usage.In
-		t.usage.Out += usage.Out
+		t.usage = t.usage.Plus(usage)
 		if len(answer.Calls) == 0 {
 			return t.finish(ctx, answer)
 		}
@@ -121,7 +120,7 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 	if err != nil {
 		return false, err
 	}
-	t.usage = model.Usage{}
+	t.usage = core.Usage{}
 	t.items = append(t.items, answer)
 	t.answerSeq = t.seq
 	t.noteOwn(answer)
@@ -133,13 +132,13 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 }
 
 // progress notes that the turn finished a step.
-func (t *turn) progress(tx *store.Tx, usage model.Usage) error {
+func (t *turn) progress(tx *store.Tx, usage core.Usage) error {
 	if t.run != nil {
 		if err := tx.StepProgress(t.run.ID); err != nil {
 			return err
 		}
 	}
-	return tx.StepDone(t.l.Turn.ID, t.seq, usage.In, usage.Out)
+	return tx.StepDone(t.l.Turn.ID, t.seq, usage)
 }
 
 // stoodAtBoundary reports whether a turn that is continued had its tool results

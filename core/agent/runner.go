@@ -42,6 +42,8 @@ type Catalogue interface {
 	Agent(id string) (def Definition, ok bool)
 	// Model resolves "<provider>/<model id>".
 	Model(ref string) (p model.Provider, id string, err error)
+	// Price returns what a model costs.
+	Price(ref string) model.Price
 	// Tools returns the tools of a turn after every stage of the policy.
 	Tools(ctx context.Context, scope Scope) []core.ToolSpec
 	// Limits returns the settings that apply to every turn.
@@ -92,7 +94,7 @@ type Outcome struct {
 	Dropped int
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
-	Usage       model.Usage
+	Usage       core.Usage
 	// Targets are where the outcomes of runs are told, where Ender.Prepare
 	// found another place than the one they would be told at.
 	Targets map[Telling]core.Address
@@ -174,7 +176,7 @@ type turn struct {
 	sound  int          // so many of them went to a model as they are
 	final  *model.Item  // the answer that ends the turn, where an earlier claim journalled it
 	seq    int
-	usage  model.Usage // not yet written to the turn row
+	usage  core.Usage // not yet written to the turn row
 	out    Outcome
 	// answerSeq is the step number of this turn's last model answer.
 	answerSeq int
@@ -313,7 +315,7 @@ func (t *turn) end(ctx context.Context) error {
 	}
 	now := w.Now()
 	err := t.l.Step(ctx, func(tx *store.Tx) error {
-		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage.In, t.usage.Out, now); err != nil {
+		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage, now); err != nil {
 			return err
 		}
 		if err := t.r.opts.Ender.End(tx, t.l, t.out); err != nil {

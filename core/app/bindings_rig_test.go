@@ -274,7 +274,7 @@ func (t *turns) RunTurn(ctx context.Context, l *kernel.Lease) error {
 			t.input = append(t.input, row.Body)
 		}
 		t.mu.Unlock()
-		if err := tx.EndTurn(l.Turn.ID, store.TurnDone, "", 0, 0, l.Turn.Started); err != nil {
+		if err := tx.EndTurn(l.Turn.ID, store.TurnDone, "", core.Usage{}, l.Turn.Started); err != nil {
 			return err
 		}
 		return l.Release(tx)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/config"
@@ -77,14 +76,12 @@ func (c subagentConfig) ModelKnown(ref string) bool {
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
 
-func (c subagentConfig) Price(ref string) subagent.Price {
-	name, id, _ := strings.Cut(ref, "/")
-	for _, m := range c.a.live().cfg.Models.Providers[name].Models {
-		if m.ID == id {
-			return subagent.Price{In: known(m.Cost.Input), Out: known(m.Cost.Output)}
-		}
+// Price implements agent.Catalogue.
+func (c catalogue) Price(ref string) model.Price {
+	_, _, m, _ := c.a.live().cfg.Model(ref)
+	return model.Price{
+		In: known(m.Cost.Input), Out: known(m.Cost.Output), CacheRead: known(m.Cost.CacheRead), CacheWrite: known(m.Cost.CacheWrite),
 	}
-	return subagent.Price{}
 }
 
 // known returns a price, nil where the configuration has none.

@@ -52,6 +52,7 @@ func keeps(r config.Retention) []kept {
 		{store.GrownDedupe, r.DedupeDays},
 		{store.GrownOutbox, r.OutboxDays},
 		{store.GrownNotices, r.EventsDays},
+		{store.GrownUsage, r.EventsDays},
 		{store.GrownArchived, r.ArchivedDays},
 		{store.GrownTranscript, r.TranscriptDays},
 	} {

@@ -90,10 +90,16 @@ type TurnView struct {
 	ReplyTo string `json:"replyTo"`
 	// Run it works for.
 	RunID string `json:"runId,omitempty"`
-	// Tokens read.
+	// Tokens read, from a cache or not.
 	TokensIn int64 `json:"tokensIn"`
 	// Tokens written.
 	TokensOut int64 `json:"tokensOut"`
+	// The part of the tokens read that came from the provider's cache.
+	CacheRead int64 `json:"cacheRead,omitempty"`
+	// Cost of the tokens that have a price, in millionths of a US dollar.
+	MicroUSD int64 `json:"microUsd"`
+	// Tokens without a price; with any, the cost is only a part.
+	Unpriced int64 `json:"unpriced,omitempty"`
 	// When it began.
 	StartedAt core.Millis `json:"startedAt"`
 	// When it ended.
@@ -175,7 +181,7 @@ func (v Views) related(tx *store.Tx, row store.Session, d *SessionDetail) error 
 	for _, t := range turns {
 		d.Turns = append(d.Turns, TurnView{
 			ID: t.ID, Kind: t.Kind, State: t.State, ReplyTo: t.ReplyTo.String(), RunID: t.Run, TokensIn: t.TokensIn,
-			TokensOut: t.TokenOut, StartedAt: t.Started, EndedAt: t.Ended, Detail: t.Detail,
+			TokensOut: t.TokensOut, CacheRead: t.CacheRead, MicroUSD: t.MicroUSD, Unpriced: t.Unpriced, StartedAt: t.Started, EndedAt: t.Ended, Detail: t.Detail,
 		})
 	}
 	return nil

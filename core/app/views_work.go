@@ -33,10 +33,16 @@ type TaskView struct {
 	Depth int `json:"depth"`
 	// Address of the thread bound to it.
 	BoundTo string `json:"boundTo,omitempty"`
-	// Tokens read.
+	// Tokens read, from a cache or not.
 	TokensIn int64 `json:"tokensIn"`
 	// Tokens written.
 	TokensOut int64 `json:"tokensOut"`
+	// The part of the tokens read that came from the provider's cache.
+	CacheRead int64 `json:"cacheRead,omitempty"`
+	// Cost of the tokens that have a price, in millionths of a US dollar.
+	MicroUSD int64 `json:"microUsd"`
+	// Tokens without a price; with any, the cost is only a part.
+	Unpriced int64 `json:"unpriced,omitempty"`
 	// When it was asked for.
 	CreatedAt core.Millis `json:"createdAt"`
 	// When it began.
@@ -123,7 +129,7 @@ func (v Views) task(tx *store.Tx, run core.Run) (TaskView, error) {
 	view := TaskView{
 		ID: run.TaskID, RunID: run.ID, Status: run.Status.Task(), Delivery: run.Delivery, Name: run.Name(), Agent: run.Agent,
 		Session: run.SessionKey, Requester: run.RequesterID, Ordinal: run.Ordinal, Depth: run.Depth, TokensIn: run.TokensIn,
-		TokensOut: run.TokensOut, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt, EndedAt: run.EndedAt, Detail: run.Detail,
+		TokensOut: run.TokensOut, CacheRead: run.CacheRead, MicroUSD: run.MicroUSD, Unpriced: run.Unpriced, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt, EndedAt: run.EndedAt, Detail: run.Detail,
 	}
 	bound, err := tx.BindingsOfSession(run.Session)
 	for _, b := range bound {

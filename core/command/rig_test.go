@@ -220,7 +220,7 @@ func (r *rig) say(session int64, items ...model.Item) {
 				return err
 			}
 		}
-		return tx.EndTurn(turn.ID, store.TurnDone, "", 0, 0, r.world.Now())
+		return tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, r.world.Now())
 	})
 }
 

@@ -144,7 +144,7 @@ func (s Set) listRuns(tx *store.Tx, r Request) (Reply, error) {
 		if t.Run.TaskName != "" && t.Run.TaskName != t.Label {
 			row += " · " + t.Run.TaskName
 		}
-		if tokens := t.Run.TokensIn + t.Run.TokensOut; tokens > 0 {
+		if tokens := t.Run.Tokens(); tokens > 0 {
 			row += fmt.Sprintf(" · %d tokens", tokens)
 		}
 		rows = append(rows, row)
@@ -174,6 +174,9 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	lines = line(lines, "Started", "%s", moment(run.StartedAt))
 	lines = line(lines, "Ended", "%s", moment(run.EndedAt))
 	lines = line(lines, "Tokens", "%d in, %d out", run.TokensIn, run.TokensOut)
+	if run.MicroUSD > 0 {
+		lines = line(lines, "Cost", "%s", run.Cost())
+	}
 	lines = line(lines, "Binding", "%s", bound)
 	lines = line(lines, "Session", "%s", t.Session.Key)
 	lines = line(lines, "Session id", "%d", t.Session.ID)

@@ -61,7 +61,7 @@ func (r *runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
 
 func end(ctx context.Context, l *kernel.Lease) error {
 	return l.Step(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := tx.EndTurn(l.Turn.ID, store.TurnDone, "", 0, 0, 1); err != nil {
+		if err := tx.EndTurn(l.Turn.ID, store.TurnDone, "", core.Usage{}, 1); err != nil {
 			return err
 		}
 		return l.Release(tx)

@@ -106,8 +106,10 @@ type Request struct {
 type Usage struct {
 	In  int64 `json:"in"`
 	Out int64 `json:"out"`
-	// CacheRead is the part of In that came from a cache.
-	CacheRead int64 `json:"cacheRead,omitempty"`
+	// CacheRead is the part of In that came from a cache, CacheWrite the part
+	// that was put into one at a price of its own.
+	CacheRead  int64 `json:"cacheRead,omitempty"`
+	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
 // Delta is one piece of a streamed answer. KeepAlive deltas carry nothing and

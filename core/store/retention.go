@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/skein-bot/skein/core"
 )
@@ -16,6 +17,7 @@ const (
 	GrownNotices    Grown = "notices"    // notes that a notice was given or a run undone
 	GrownArchived   Grown = "archived"   // archived sessions with all that is theirs, from the archiving
 	GrownTranscript Grown = "transcript" // rows of turns that have ended, of all sessions
+	GrownUsage      Grown = "usage"      // what people used, from the end of the day
 )
 
 // archivedFree are the archived sessions that nothing needs: none was forked
@@ -44,6 +46,7 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 		GrownNotices:    `SELECT COALESCE(MIN(at), 0) FROM (SELECT MIN(at) AS at FROM once_notice UNION ALL SELECT MIN(at) AS at FROM tombstone) AS notices`,
 		GrownArchived:   `SELECT COALESCE(MIN(s.archived_at), 0) ` + archivedFree,
 		GrownTranscript: `SELECT COALESCE(MIN(at), 0) FROM ` + transcriptHead,
+		GrownUsage:      `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM usage_day`,
 	}[g]
 	if !ok {
 		return 0, fmt.Errorf("store: %q is not swept", g)
@@ -74,6 +77,9 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 		return tx.exec(`DELETE FROM outbox WHERE id IN `+old, int64(before), limit)
 	case GrownTranscript:
 		return tx.exec(`DELETE FROM transcript WHERE id IN (SELECT id FROM `+transcriptHead+` AND at < $1 ORDER BY id LIMIT $2)`, int64(before), limit)
+	case GrownUsage:
+		return tx.exec(`DELETE FROM usage_day WHERE (owner, day, session_id) IN (SELECT owner, day, session_id FROM usage_day
+			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
 	case GrownArchived:
 		return tx.sweepArchived(before, limit)
 	}

@@ -8,7 +8,7 @@ import (
 
 const runColumns = `id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
 	completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery, detail, result, is_partial,
-	tokens_in, tokens_out, created_at, started_at, ended_at, delivered_at`
+	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, created_at, started_at, ended_at, delivered_at`
 
 const liveStatuses = `('queued', 'running', 'waiting')`
 
@@ -17,8 +17,8 @@ func scanRun(s scanner) (core.Run, error) {
 	var origin, spec string
 	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
 		&r.Ordinal, &r.Completion, &r.Depth, &r.Role, &r.Agent, &r.Task, &r.TaskName, &r.Label, &origin, &r.Anchor, &r.Owner, &spec,
-		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut, &r.CreatedAt, &r.StartedAt, &r.EndedAt,
-		&r.DeliveredAt)
+		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut,
+		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.DeliveredAt)
 	if err == nil {
 		err = json.Unmarshal([]byte(spec), &r.Spec)
 	}
@@ -149,9 +149,11 @@ func (tx *Tx) SetDelivery(id string, d core.Delivery, detail string, now core.Mi
 	return err
 }
 
-// AddRunUsage adds to a run's token counts.
-func (tx *Tx) AddRunUsage(id string, in, out int64) error {
-	_, err := tx.exec(`UPDATE run SET tokens_in = tokens_in + $2, tokens_out = tokens_out + $3 WHERE id = $1`, id, in, out)
+// AddRunUsage adds to what a run used.
+func (tx *Tx) AddRunUsage(id string, u core.Usage) error {
+	_, err := tx.exec(`UPDATE run SET tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, cache_read = cache_read + $4,
+		cache_write = cache_write + $5, micro_usd = micro_usd + $6, unpriced = unpriced + $7 WHERE id = $1`,
+		id, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
 	return err
 }
 

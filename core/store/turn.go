@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -40,21 +41,21 @@ type Turn struct {
 	Fence    int64
 	Attempts int // claims since the last finished step
 	Seq      int // the last used step number
-	TokensIn int64
-	TokenOut int64
-	Started  core.Millis
-	Ended    core.Millis
-	Detail   string
+	core.Usage
+	Started core.Millis
+	Ended   core.Millis
+	Detail  string
 }
 
 const turnColumns = `id, session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
-	tokens_in, tokens_out, started_at, ended_at, detail`
+	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, started_at, ended_at, detail`
 
 func scanTurn(s scanner) (Turn, error) {
 	var r Turn
 	var reply string
 	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
-		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokenOut, &r.Started, &r.Ended, &r.Detail)
+		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokensOut,
+		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.Started, &r.Ended, &r.Detail)
 	r.ReplyTo = parseAddress(reply)
 	if r.Chain == 0 {
 		r.Chain = r.ID // the first of its chain
@@ -102,17 +103,32 @@ func (tx *Tx) ReclaimTurn(id, fence int64) error {
 
 // StepDone notes the turn's last step number and usage, and that it makes
 // progress: the count of attempts starts over.
-func (tx *Tx) StepDone(turn int64, seq int, in, out int64) error {
-	_, err := tx.exec(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4 WHERE id = $1`,
-		turn, seq, in, out)
+func (tx *Tx) StepDone(turn int64, seq int, u core.Usage) error {
+	_, err := tx.exec(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
+		cache_read = cache_read + $5, cache_write = cache_write + $6, micro_usd = micro_usd + $7, unpriced = unpriced + $8 WHERE id = $1`,
+		turn, seq, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
 	return err
 }
 
-// EndTurn ends a turn.
-func (tx *Tx) EndTurn(id int64, state TurnState, detail string, in, out int64, now core.Millis) error {
-	_, err := tx.exec(`UPDATE turn SET state = $2, detail = $3, tokens_in = tokens_in + $4, tokens_out = tokens_out + $5, ended_at = $6
-		WHERE id = $1`, id, string(state), detail, in, out, int64(now))
-	return err
+// EndTurn ends a running turn and books all that it used to its person's day.
+// u is what no StepDone has written. A turn that has ended stays as it is.
+func (tx *Tx) EndTurn(id int64, state TurnState, detail string, u core.Usage, now core.Millis) error {
+	var owner string
+	var session int64
+	var all core.Usage
+	err := tx.one(`UPDATE turn SET state = $2, detail = $3, tokens_in = tokens_in + $4, tokens_out = tokens_out + $5,
+		cache_read = cache_read + $6, cache_write = cache_write + $7, micro_usd = micro_usd + $8, unpriced = unpriced + $9, ended_at = $10
+		WHERE id = $1 AND state = 'running'
+		RETURNING owner, session_id, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced`,
+		[]any{id, string(state), detail, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced, int64(now)},
+		&owner, &session, &all.TokensIn, &all.TokensOut, &all.CacheRead, &all.CacheWrite, &all.MicroUSD, &all.Unpriced)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return tx.AddUsage(owner, session, DayOf(now), DayUsage{Turns: 1, Usage: all})
 }
 
 // TurnsOfSession lists turns of a session, newest first.

@@ -13,11 +13,11 @@ import (
 )
 
 // completion makes the typed event of an ended run.
-func completion(run core.Run, posted core.Address, price Price) model.Completion {
+func completion(run core.Run, posted core.Address) model.Completion {
 	c := model.Completion{
 		Source: "subagent", RunID: run.ID, TaskID: run.TaskID, SessionKey: run.SessionKey, SessionID: run.Session, Number: run.Completion,
 		Ordinal: run.Ordinal, Label: run.Label, Task: run.Task, TaskName: run.TaskName, Status: run.Status, Detail: run.Detail,
-		Result: run.Result, Partial: run.Partial, Ref: TranscriptRef(run), Stats: Stats(run, price), PostedIn: posted.String(),
+		Result: run.Result, Partial: run.Partial, Ref: TranscriptRef(run), Stats: Stats(run), PostedIn: posted.String(),
 	}
 	if len(c.Result) > inlineResult {
 		cut := inlineResult
@@ -33,52 +33,11 @@ func completion(run core.Run, posted core.Address, price Price) model.Completion
 // transcript of a run's session.
 func TranscriptRef(run core.Run) string { return fmt.Sprintf("session:%d", run.Session) }
 
-// Stats is the line of figures about a run, at the price of its model.
-func Stats(run core.Run, price Price) string {
-	return fmt.Sprintf("runtime %s · tokens %s (in %s / out %s) · %s · %s · %d · %s", runtime(run),
-		short(run.TokensIn+run.TokensOut), short(run.TokensIn), short(run.TokensOut), estimate(run, price), run.SessionKey, run.Session,
+// Stats is the line of figures about a run.
+func Stats(run core.Run) string {
+	return fmt.Sprintf("runtime %s · tokens %s (in %s / out %s) · est. %s · %s · %d · %s", runtime(run),
+		short(run.Tokens()), short(run.TokensIn), short(run.TokensOut), run.Cost(), run.SessionKey, run.Session,
 		TranscriptRef(run))
-}
-
-// Price is what a model costs, in US dollars per million tokens; nil is
-// unknown.
-type Price struct{ In, Out *float64 }
-
-// price is that of the model of a run that used some.
-func (e *Engine) price(run core.Run) Price {
-	if run.TokensIn+run.TokensOut == 0 {
-		return Price{}
-	}
-	return e.Config.Price(run.Spec.Model)
-}
-
-// estimate words what a run cost. What has no price is left out of the sum, and
-// said to be.
-func estimate(run core.Run, price Price) string {
-	var usd float64
-	known, partial := false, false
-	for _, part := range []struct {
-		tokens int64
-		price  *float64
-	}{{run.TokensIn, price.In}, {run.TokensOut, price.Out}} {
-		switch {
-		case part.price != nil:
-			usd, known = usd+float64(part.tokens)*(*part.price)/1e6, true
-		case part.tokens > 0:
-			partial = true
-		}
-	}
-	text := fmt.Sprintf("$%.2f", usd)
-	if usd > 0 && usd < 0.01 {
-		text = "under $0.01"
-	}
-	switch {
-	case partial && !known:
-		return "est. unknown (no price)"
-	case partial:
-		return "est. " + text + " (partial)"
-	}
-	return "est. " + text
 }
 
 func runtime(run core.Run) string {

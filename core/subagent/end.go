@@ -101,10 +101,10 @@ func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.AddRunUsage(run.ID, turn.TokensIn, turn.TokenOut); err != nil {
+	if err := tx.AddRunUsage(run.ID, turn.Usage); err != nil {
 		return err
 	}
-	run.TokensIn, run.TokensOut = run.TokensIn+turn.TokensIn, run.TokensOut+turn.TokenOut
+	run.Usage = run.Usage.Plus(turn.Usage)
 	if err := e.consumed(tx, out.Events); err != nil {
 		return err
 	}
@@ -423,7 +423,7 @@ func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bo
 	if err != nil || to.session == 0 {
 		return err
 	}
-	event := completion(run, posted, e.price(run))
+	event := completion(run, posted)
 	event.Told = silent
 	body, err := json.Marshal(model.Item{Kind: model.Event, Completion: &event, At: e.World.Now()})
 	if err != nil {

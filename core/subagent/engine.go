@@ -37,8 +37,6 @@ type Config interface {
 	Model(agentID string) string
 	ModelKnown(ref string) bool
 	Thinking(agentID string) string
-	// Price returns what the model of a reference costs.
-	Price(ref string) Price
 	// ToolCeiling returns what the sender policy of a turn leaves of all tools,
 	// nil for no ceiling: the most that a child of that turn may ever have.
 	ToolCeiling(scope agent.Scope) []string

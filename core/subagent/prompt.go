@@ -119,6 +119,6 @@ func childLine(b *strings.Builder, tx *store.Tx, r core.Run) error {
 		place = bindings[0].Address.String()
 	}
 	fmt.Fprintf(b, "- #%d %s run=%s session=%s label=%q task=%q taskName=%q binding=%q tokens=%d delivery=%s\n", r.Ordinal, r.Status, r.ID,
-		r.SessionKey, core.Clip(r.Label, 64), core.Clip(r.Task, 96), r.TaskName, place, r.TokensIn+r.TokensOut, r.Delivery)
+		r.SessionKey, core.Clip(r.Label, 64), core.Clip(r.Task, 96), r.TaskName, place, r.Tokens(), r.Delivery)
 	return nil
 }

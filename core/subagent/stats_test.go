@@ -9,18 +9,19 @@ import (
 )
 
 func TestStats(t *testing.T) {
-	usd := func(v float64) *float64 { return &v }
 	run := core.Run{
-		StartedAt: 1000, EndedAt: 313_000, TokensIn: 10_100, TokensOut: 2_200, SessionKey: "agent:a:subagent:x", Session: 7,
+		StartedAt: 1000, EndedAt: 313_000, SessionKey: "agent:a:subagent:x", Session: 7,
+		Usage: core.Usage{TokensIn: 10_100, TokensOut: 2_200},
 	}
-	for want, price := range map[string]Price{
-		"est. $0.04":              {usd(2), usd(10)},
-		"est. under $0.01":        {usd(0.1), usd(0.1)},
-		"est. $0.00":              {usd(0), usd(0)},
-		"est. $0.02 (partial)":    {usd(2), nil},
-		"est. unknown (no price)": {},
+	for want, cost := range map[string]core.Usage{
+		"est. $0.04":              {MicroUSD: 42_200},
+		"est. under $0.01":        {MicroUSD: 1_230},
+		"est. $0.00":              {},
+		"est. $0.02 (partial)":    {MicroUSD: 20_200, Unpriced: 2_200},
+		"est. unknown (no price)": {Unpriced: 12_300},
 	} {
-		require.Equal(t, "runtime 5m12s · tokens 12.3k (in 10.1k / out 2.2k) · "+want+" · agent:a:subagent:x · 7 · session:7", Stats(run, price))
+		run.MicroUSD, run.Unpriced = cost.MicroUSD, cost.Unpriced
+		require.Equal(t, "runtime 5m12s · tokens 12.3k (in 10.1k / out 2.2k) · "+want+" · agent:a:subagent:x · 7 · session:7", Stats(run))
 	}
-	require.Contains(t, Stats(core.Run{}, Price{}), "runtime n/a · tokens 0 (in 0 / out 0) · est. $0.00 · ")
+	require.Contains(t, Stats(core.Run{}), "runtime n/a · tokens 0 (in 0 / out 0) · est. $0.00 · ")
 }

@@ -129,5 +129,5 @@ func (e *Engine) closeTurn(tx *store.Tx, t store.Turn, now core.Millis) error {
 			return err
 		}
 	}
-	return tx.EndTurn(t.ID, store.TurnCancelled, "stopped", 0, 0, now)
+	return tx.EndTurn(t.ID, store.TurnCancelled, "stopped", core.Usage{}, now)
 }

@@ -119,7 +119,7 @@ func (s *stream) message(m api.MessageStreamEventUnion) error {
 // leave the input out.
 func (s *stream) count(in, written, read, out int64) {
 	if all := in + written + read; all > 0 {
-		s.usage.In, s.usage.CacheRead = all, read
+		s.usage.In, s.usage.CacheRead, s.usage.CacheWrite = all, read, written
 	}
 	s.usage.Out = max(s.usage.Out, out)
 }

@@ -246,7 +246,7 @@ func testBindingBusy(s *suite) {
 	s.write(func(tx *store.Tx) error { return tx.DeleteInbox(id) })
 	turn := s.turn(a.ID)
 	is(true, 0, "a turn in progress")
-	s.write(func(tx *store.Tx) error { return tx.EndTurn(turn.ID, store.TurnDone, "", 0, 0, 700) })
+	s.write(func(tx *store.Tx) error { return tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, 700) })
 	is(false, 700, "since its last turn")
 	s.write(func(tx *store.Tx) error {
 		return tx.InsertWait(store.Wait{Turn: turn.ID, Session: a.ID, Kind: "children"})

@@ -387,7 +387,7 @@ func (h *hammer) serve(session int64) error {
 		if err := tx.CheckFence(session, turn.Fence); err != nil {
 			return err
 		}
-		if err := tx.EndTurn(turn.ID, store.TurnDone, "", 0, 0, 1); err != nil {
+		if err := tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, 1); err != nil {
 			return err
 		}
 		rows, err := tx.QueuedInbox(session, 1)

@@ -59,9 +59,13 @@ func testRuns(s *suite) {
 	want.Spec.Context = "isolated"
 	want.Spec.ToolCeiling = nil
 	s.write(func(tx *store.Tx) error { return tx.SetRunSpec(want.ID, want.Spec) })
-	s.write(func(tx *store.Tx) error { return tx.AddRunUsage(want.ID, 10, 20) })
-	s.write(func(tx *store.Tx) error { return tx.AddRunUsage(want.ID, 1, 2) })
-	want.TokensIn, want.TokensOut = 11, 22
+	s.write(func(tx *store.Tx) error {
+		return tx.AddRunUsage(want.ID, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4})
+	})
+	s.write(func(tx *store.Tx) error {
+		return tx.AddRunUsage(want.ID, core.Usage{TokensIn: 1, TokensOut: 2, CacheRead: 3, CacheWrite: 4, MicroUSD: 5, Unpriced: 6})
+	})
+	want.Usage = core.Usage{TokensIn: 11, TokensOut: 22, CacheRead: 4, CacheWrite: 6, MicroUSD: 8, Unpriced: 10}
 	require.Equal(s, want, s.runNow(want.ID))
 
 	set := func(status core.RunStatus, now core.Millis) {
@@ -220,7 +224,7 @@ func testRunMoves(s *suite) {
 		return tx.InsertTurn(store.Turn{Session: child.ID, Run: r.ID, Kind: store.InboxTask, Lane: store.LaneSubagent})
 	})
 	require.True(s, moves(), "its turn")
-	s.write(func(tx *store.Tx) error { return tx.EndTurn(turn.ID, store.TurnDone, "", 0, 0, 1) })
+	s.write(func(tx *store.Tx) error { return tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, 1) })
 	require.False(s, moves())
 
 	s.write(func(tx *store.Tx) error {

@@ -67,6 +67,7 @@ func Run(t *testing.T, b Backend) {
 		{"OutboxOnce", testOutboxOnce},
 		{"OutboxStates", testOutboxStates},
 		{"OutboxParts", testOutboxParts},
+		{"Usage", testUsage},
 		{"Retention", testRetention},
 		{"RetentionOfSessions", testRetentionOfSessions},
 		{"Load", testLoad},

@@ -3,6 +3,7 @@ package storetest
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -37,14 +38,19 @@ func testTurns(s *suite) {
 	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 9) })
 	now := s.turnNow(made.ID)
 	require.Equal(s, []int64{9, 3}, []int64{now.Fence, int64(now.Attempts)})
-	s.write(func(tx *store.Tx) error { return tx.StepDone(made.ID, 4, 10, 20) })
+	s.write(func(tx *store.Tx) error {
+		return tx.StepDone(made.ID, 4, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4})
+	})
 	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 10) })
 	now = s.turnNow(made.ID)
-	require.Equal(s, []int64{4, 1, 10, 20}, []int64{int64(now.Seq), int64(now.Attempts), now.TokensIn, now.TokenOut}, "progress sets the attempts back")
+	require.Equal(s, []int64{4, 1, 10, 20}, []int64{int64(now.Seq), int64(now.Attempts), now.TokensIn, now.TokensOut}, "progress sets the attempts back")
 
-	s.write(func(tx *store.Tx) error { return tx.EndTurn(made.ID, store.TurnFailed, "the model is away", 1, 2, 200) })
+	s.write(func(tx *store.Tx) error {
+		return tx.EndTurn(made.ID, store.TurnFailed, "the model is away", core.Usage{TokensIn: 1, TokensOut: 2, CacheRead: 3, CacheWrite: 4, MicroUSD: 5, Unpriced: 6}, 200)
+	})
 	now = s.turnNow(made.ID)
-	want.State, want.Detail, want.Ended, want.Fence, want.Seq, want.TokensIn, want.TokenOut = store.TurnFailed, "the model is away", 200, 10, 4, 11, 22
+	want.State, want.Detail, want.Ended, want.Fence, want.Seq = store.TurnFailed, "the model is away", 200, 10, 4
+	want.Usage = core.Usage{TokensIn: 11, TokensOut: 22, CacheRead: 4, CacheWrite: 6, MicroUSD: 8, Unpriced: 10}
 	require.Equal(s, want, now)
 	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) })
 

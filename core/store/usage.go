@@ -1,0 +1,55 @@
+package store
+
+import "github.com/skein-bot/skein/core"
+
+// Day is a day in UTC, counted from 1 January 1970.
+type Day int64
+
+// dayMillis is the length of a day.
+const dayMillis = 24 * 60 * 60 * 1000
+
+// DayOf returns the day of a time.
+func DayOf(at core.Millis) Day { return Day(int64(at) / dayMillis) }
+
+// Start returns the first moment of the day.
+func (d Day) Start() core.Millis { return core.Millis(int64(d) * dayMillis) }
+
+// DayUsage is what a person caused on a day, or several did.
+type DayUsage struct {
+	Turns int64 // that ended, those of sub-agents too
+	core.Usage
+}
+
+// usageSums are the columns of a DayUsage, over several rows.
+const usageSums = `COALESCE(SUM(turns), 0), COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cache_read), 0),
+	COALESCE(SUM(cache_write), 0), COALESCE(SUM(micro_usd), 0), COALESCE(SUM(unpriced), 0)`
+
+// AddUsage adds to what a person caused on a day in a session. EndTurn calls
+// it; user is "channel:id", "" for what nobody in particular caused.
+func (tx *Tx) AddUsage(user string, session int64, day Day, u DayUsage) error {
+	_, err := tx.exec(`INSERT INTO usage_day (owner, day, session_id, turns, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
+		ON CONFLICT (owner, day, session_id) DO UPDATE SET turns = usage_day.turns + excluded.turns,
+			tokens_in = usage_day.tokens_in + excluded.tokens_in, tokens_out = usage_day.tokens_out + excluded.tokens_out,
+			cache_read = usage_day.cache_read + excluded.cache_read, cache_write = usage_day.cache_write + excluded.cache_write,
+			micro_usd = usage_day.micro_usd + excluded.micro_usd, unpriced = usage_day.unpriced + excluded.unpriced`,
+		user, int64(day), session, u.Turns, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
+	return err
+}
+
+// UsageOf returns what a person, "channel:id", caused on a day in all sessions
+// together: the turns that have ended. Limits per person read it.
+func (tx *Tx) UsageOf(user string, day Day) (DayUsage, error) {
+	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE owner = $1 AND day = $2`, user, int64(day))
+}
+
+// UsageOfAgent returns what an agent's sessions used on a day.
+func (tx *Tx) UsageOfAgent(agent string, day Day) (DayUsage, error) {
+	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE day = $1
+		AND session_id IN (SELECT id FROM session WHERE agent = $2)`, int64(day), agent)
+}
+
+func (tx *Tx) dayUsage(query string, args ...any) (u DayUsage, err error) {
+	err = tx.one(query, args, &u.Turns, &u.TokensIn, &u.TokensOut, &u.CacheRead, &u.CacheWrite, &u.MicroUSD, &u.Unpriced)
+	return u, err
+}
