@@ -103,7 +103,7 @@ func (p *play) reload() error {
 	if !p.stage.up() {
 		return nil
 	}
-	err := p.stage.hold("the reload", func(ctx context.Context) error {
+	err := p.stage.drive("the reload", func(ctx context.Context) error {
 		_, err := p.stage.app.Reload(ctx, p.cfg)
 		return err
 	})

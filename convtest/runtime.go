@@ -21,7 +21,7 @@ type App interface {
 	// of it is left.
 	Stop(ctx context.Context) error
 	Kill()
-	Reload(ctx context.Context, next *config.Config) (config.Plan, error)
+	Reload(ctx context.Context, next *config.Config) (app.Reloaded, error)
 	// API returns the API as on the unix socket.
 	API() http.Handler
 	// DB returns the store. Nil means that there is none; then the runtime

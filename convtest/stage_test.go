@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/skein-bot/skein/config"
+	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/world"
 )
@@ -44,9 +45,11 @@ func (f *fakeApp) Kill() {
 	f.world.Cut()
 }
 
-func (f *fakeApp) Reload(context.Context, *config.Config) (config.Plan, error) { return nil, nil }
-func (f *fakeApp) API() http.Handler                                           { return nil }
-func (f *fakeApp) DB() *store.DB                                               { return nil }
+func (f *fakeApp) Reload(context.Context, *config.Config) (app.Reloaded, error) {
+	return app.Reloaded{}, nil
+}
+func (f *fakeApp) API() http.Handler { return nil }
+func (f *fakeApp) DB() *store.DB     { return nil }
 
 // newTestStage returns a stage whose runtimes are fakes that set up changes.
 func newTestStage(t *testing.T, setUp func(f *fakeApp)) (*stage, *[]*fakeApp) {
@@ -188,9 +191,9 @@ func TestAnArmedCrashPointTakesTheRuntimeDown(t *testing.T) {
 	s.onLife = func(what string) { lives = append(lives, what) }
 	require.NoError(t, s.start())
 	s.watch.arm(world.TurnClaimed)
-	app := (*apps)[0]
-	require.NoError(t, app.world.Crash(world.TimerFired))
-	require.Equal(t, world.ErrKilled, app.world.Crash(world.TurnClaimed))
+	made := (*apps)[0]
+	require.NoError(t, made.world.Crash(world.TimerFired))
+	require.Equal(t, world.ErrKilled, made.world.Crash(world.TurnClaimed))
 	require.NoError(t, s.settle())
 	require.False(t, s.up(), "it stays down until a line starts it")
 	require.Equal(t, []string{"killed at turn.claimed"}, lives)

@@ -47,9 +47,20 @@ func usesHub(cfg *config.Config) bool {
 	return false
 }
 
-// withConsole adds the console to a registry.
+// withConsole adds the console to a registry. Without a hub an account of the
+// local console cannot be opened: it was not in the configuration when the
+// gateway started.
 func withConsole(r channels.Registry, hub *console.Hub) channels.Registry {
-	return r.With(console.Entry(hub))
+	entry := console.Entry(hub)
+	open := entry.New
+	entry.New = func(o channels.Options) (core.Adapter, error) {
+		adapter, err := open(o)
+		if core.ErrorCode(err) == "console_no_hub" {
+			return nil, core.Errorf("channel_needs_restart", "the local console is opened when the gateway starts").WithRemedy("restart the gateway")
+		}
+		return adapter, err
+	}
+	return r.With(entry)
 }
 
 // peopleHandler serves the console to terminals.

@@ -33,6 +33,8 @@ type AccountStatus struct {
 	State     AccountState `json:"state"`
 	Since     core.Millis  `json:"since"`
 	LastError string       `json:"lastError,omitempty"`
+	// Reload is what the last reload did with it; "" before the first one.
+	Reload ReloadResult `json:"reload,omitempty"`
 }
 
 // account runs one adapter: start, backoff, stop for fatal failures. One
@@ -40,7 +42,10 @@ type AccountStatus struct {
 type account struct {
 	a           *App
 	channel, id string
-	adapter     core.Adapter
+	adapter     core.Adapter // nil where it could not be made
+
+	cancel context.CancelFunc // ends run; nil before it
+	done   chan struct{}      // closed when run has ended
 
 	mu     sync.Mutex
 	status AccountStatus
@@ -61,37 +66,55 @@ func (a *App) configured(channel, account string) bool {
 	return ok && settings.Account(account) != nil
 }
 
-// openAccounts makes the adapters of every enabled account. A channel that is
-// not in this build is left out; config check has warned of it.
+// openAccounts makes the adapters of every enabled account.
 func (a *App) openAccounts(cfg *config.Config) ([]*account, error) {
 	var out []*account
+	for _, id := range a.enabled(cfg) {
+		x, err := a.openAccount(cfg, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// enabled returns the accounts that are to run. A channel that is not in this
+// build is left out; config check has warned of it.
+func (a *App) enabled(cfg *config.Config) (out []accountID) {
 	for _, channel := range cfg.Channels.Names() {
 		settings, _ := cfg.Channels.Get(channel)
 		if _, built := a.opts.Channels.Lookup(channel); !built || !settings.IsEnabled() {
 			continue
 		}
 		for _, id := range settings.AccountNames() {
-			keys := settings.Account(id)
-			if !keys.Enabled {
-				continue
+			if settings.Account(id).Enabled {
+				out = append(out, accountID{channel, id})
 			}
-			raw, err := accountSettings(settings, id)
-			if err != nil {
-				return nil, err
-			}
-			adapter, err := a.opts.Channels.Open(channel, channels.Options{
-				Account: id, Settings: raw, Clock: a.world.Clock, HTTP: a.http, Log: a.log.With("channel", channel, "account", id),
-				StateDir: filepath.Join(a.stateDir, "channels", channel, id),
-			})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, &account{a: a, channel: channel, id: id, adapter: adapter, status: AccountStatus{
-				Channel: channel, Account: id, State: AccountStarting, Since: a.world.Now(),
-			}})
 		}
 	}
-	return out, nil
+	return out
+}
+
+// openAccount makes the adapter of an account. Where that fails the account is
+// returned too, stopped.
+func (a *App) openAccount(cfg *config.Config, id accountID) (*account, error) {
+	x := &account{a: a, channel: id.channel, id: id.account, status: AccountStatus{
+		Channel: id.channel, Account: id.account, State: AccountStarting, Since: a.world.Now(),
+	}}
+	settings, _ := cfg.Channels.Get(id.channel)
+	raw, err := accountSettings(settings, id.account)
+	if err == nil {
+		x.adapter, err = a.opts.Channels.Open(id.channel, channels.Options{
+			Account: id.account, Settings: raw, Clock: a.world.Clock, HTTP: a.http, Log: a.log.With("channel", id.channel, "account", id.account),
+			StateDir: filepath.Join(a.stateDir, "channels", id.channel, id.account),
+		})
+	}
+	if err != nil {
+		x.adapter = nil
+		x.set(AccountStopped, err)
+	}
+	return x, err
 }
 
 // accountSettings returns an account's own keys as JSON.
@@ -113,6 +136,9 @@ func accountSettings(settings config.ChannelSettings, id string) (json.RawMessag
 func outlets(accounts []*account) []delivery.Account {
 	var out []delivery.Account
 	for _, x := range accounts {
+		if x.adapter == nil {
+			continue
+		}
 		out = append(out, delivery.Account{Channel: x.channel, ID: x.id, Adapter: x.adapter})
 	}
 	return out
@@ -157,6 +183,27 @@ func (x *account) run(ctx context.Context, first func()) {
 	}
 }
 
+// stop tells run to end; end waits until it has.
+func (x *account) stop() {
+	if x.cancel != nil {
+		x.cancel()
+	}
+}
+
+func (x *account) end() {
+	if x.done != nil {
+		<-x.done
+	}
+}
+
+// close closes the adapter, after the last use of it.
+func (x *account) close() error {
+	if x.adapter == nil {
+		return nil
+	}
+	return channels.Close(x.adapter)
+}
+
 // wait pauses without counting as work.
 func (x *account) wait(ctx context.Context, d time.Duration) bool {
 	t := x.a.world.Clock.NewTimer(d)
@@ -192,7 +239,9 @@ func (a *App) Accounts() []AccountStatus {
 	defer a.mu.Unlock()
 	var out []AccountStatus
 	for _, x := range a.accounts {
-		out = append(out, x.current())
+		s := x.current()
+		s.Reload = a.reloaded.accounts[accountID{x.channel, x.id}].Result
+		out = append(out, s)
 	}
 	return out
 }

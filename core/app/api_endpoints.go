@@ -44,6 +44,10 @@ type StopView struct {
 type ReloadView struct {
 	// The keys that changed, each with its class and its values, one per line.
 	Changes []string `json:"changes"`
+	// Those of them that wait for the next start of the gateway.
+	Pending []string `json:"pending"`
+	// What was done with each account.
+	Accounts []AccountReload `json:"accounts"`
 }
 
 func endpoints() []Endpoint {
@@ -78,7 +82,7 @@ func writeEndpoints() []Endpoint {
 		post("/outbox/{id}/retry", "Send a message again that is ambiguous, failed, blocked or dismissed.", api.retry),
 		post("/outbox/{id}/dismiss", "Let a message go that is ambiguous, failed or blocked.", api.dismiss),
 		takes(post("/send", "Put one message into the outbox.", api.send), SendRequest{}),
-		post("/reload", "Read the configuration file again and put it in force, if no key needs a restart.", api.reload),
+		post("/reload", "Read the configuration file again and apply each key by its class; what needs a restart is named.", api.reload),
 	}
 }
 
@@ -133,6 +137,7 @@ func (s api) status(r *http.Request) (StatusView, error) {
 	if err == nil && s.live != nil {
 		view.Running, view.PID, view.ReadyAt = true, os.Getpid(), s.live.ready()
 		s.live.runs(view.Channels)
+		s.live.reloads(&view)
 	}
 	return view, err
 }
@@ -312,21 +317,15 @@ func (s api) send(r *http.Request) (SentView, error) {
 }
 
 func (s api) reload(r *http.Request) (ReloadView, error) {
-	if s.live.opts.LoadConfig == nil {
-		return ReloadView{}, core.Errorf("reload_unavailable", "this gateway does not know where its configuration comes from")
-	}
-	next, err := s.live.opts.LoadConfig()
-	if err != nil {
-		return ReloadView{}, core.Errorf("config_invalid", "%v", err).WithRemedy("nothing was changed")
-	}
-	plan, err := s.live.Reload(r.Context(), next)
-	return reloadView(plan), err
+	done, err := s.live.ReloadFile(r.Context())
+	return ReloadView{Changes: lines(done.Plan), Pending: lines(done.Pending), Accounts: slices.Concat([]AccountReload{}, done.Accounts)}, err
 }
 
-func reloadView(plan config.Plan) ReloadView {
-	view := ReloadView{Changes: []string{}}
+// lines returns a plan with one line for each change.
+func lines(plan config.Plan) []string {
+	out := []string{}
 	for _, change := range plan {
-		view.Changes = append(view.Changes, change.String())
+		out = append(out, change.String())
 	}
-	return view
+	return out
 }

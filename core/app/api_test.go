@@ -309,14 +309,23 @@ func TestAPIReload(t *testing.T) {
 	require.Contains(t, view.Changes[0], "agents.entries.main.instructions")
 
 	next = strings.Replace(baseConfig, "skein.db", "other.db", 1)
-	status, code := refused(t, a.API(), "POST", "/reload", "")
-	require.Equal(t, "reload_needs_restart", code)
-	require.Equal(t, http.StatusConflict, status)
+	require.Equal(t, 200, call(t, a.API(), "POST", "/reload", "", &view))
+	require.Len(t, view.Pending, 1)
+	require.Contains(t, view.Pending[0], "store.url")
+	require.Equal(t, []app.AccountReload{{Channel: "console", Account: "default", Result: app.ReloadUnchanged}}, view.Accounts)
+	var state app.StatusView
+	require.Equal(t, 200, call(t, a.API(), "GET", "/status", "", &state))
+	require.Equal(t, view.Pending, state.Pending)
+	require.Contains(t, state.Store, "skein.db", "the store in use stays")
+	require.Empty(t, state.ConfigError)
 
 	next = "{ agnets: 1 }"
-	status, code = refused(t, a.API(), "POST", "/reload", "")
+	status, code := refused(t, a.API(), "POST", "/reload", "")
 	require.Equal(t, "config_invalid", code)
 	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Equal(t, 200, call(t, a.API(), "GET", "/status", "", &state))
+	require.Contains(t, state.ConfigError, "agnets: unknown key (did you mean agents?)")
+	require.Equal(t, view.Pending, state.Pending, "what waits for a restart still does")
 }
 
 func TestAPIRefusals(t *testing.T) {

@@ -57,9 +57,12 @@ type Options struct {
 	Render  func(channel, text string) string
 	Literal func(channel, text string) string
 	Plain   func(channel, part string) string
-	// LoadConfig reads the configuration anew, for a reload through the API; nil
-	// refuses one.
+	// LoadConfig reads the configuration anew for ReloadFile, with its secrets;
+	// nil refuses one.
 	LoadConfig func() (*config.Config, error)
+	// Applied is told each configuration that a reload put in force, for what
+	// is outside the runtime, such as the level of the log; nil for nobody.
+	Applied func(*config.Config)
 	// Began is when the program began, from where the log line `ready` counts
 	// its elapsed_ms; zero counts from Start.
 	Began time.Time
@@ -89,10 +92,14 @@ type App struct {
 	state    appState
 	readyAt  time.Time
 
-	reload sync.Mutex
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup
+	reload   sync.Mutex
+	reloaded reloadState
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	// hurry ends before ctx where a reload must not wait any longer.
+	hurry   context.Context
+	hurryUp context.CancelFunc
+	wg      sync.WaitGroup
 }
 
 type appState int
@@ -118,6 +125,7 @@ func New(opts Options) (*App, error) {
 	}
 	a.http = a.client()
 	a.ctx, a.cancel = context.WithCancelCause(a.world.Context())
+	a.hurry, a.hurryUp = context.WithCancel(a.ctx)
 	a.stateDir = opts.Config.StateDir()
 	snap, err := a.prepare(opts.Config, nil)
 	if err != nil {
@@ -261,14 +269,21 @@ func (a *App) ready() core.Millis {
 func (a *App) connect(accounts []*account) {
 	var first sync.WaitGroup
 	for _, x := range accounts {
+		if x.adapter == nil {
+			continue
+		}
+		ctx, cancel := context.WithCancel(a.ctx)
+		x.cancel, x.done = cancel, make(chan struct{})
 		first.Add(1)
 		a.wg.Add(1)
 		go func() {
 			defer a.wg.Done()
+			defer close(x.done)
+			defer cancel()
 			var once sync.Once
 			begun := func() { once.Do(first.Done) }
 			defer begun()
-			x.run(a.ctx, begun)
+			x.run(ctx, begun)
 		}()
 	}
 	first.Wait()
@@ -297,6 +312,9 @@ func (a *App) Stop(ctx context.Context) error {
 	if was == appStopped {
 		return nil
 	}
+	defer context.AfterFunc(ctx, a.hurryUp)()
+	a.reload.Lock() // one in progress puts the accounts in order first
+	defer a.reload.Unlock()
 	grace := time.Duration(a.live().cfg.Gateway.ShutdownGraceSeconds) * time.Second
 	ctx, cancel := a.world.Clock.WithTimeout(ctx, grace)
 	defer cancel()
@@ -316,6 +334,9 @@ func (a *App) Kill() {
 	a.mu.Lock()
 	a.state = appStopped
 	a.mu.Unlock()
+	a.hurryUp()
+	a.reload.Lock()
+	defer a.reload.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	a.kernel.Stop(ctx)
@@ -331,7 +352,7 @@ func (a *App) close(cause error) error {
 	a.wg.Wait()
 	var errs []error
 	for _, x := range a.accounts {
-		errs = append(errs, channels.Close(x.adapter))
+		errs = append(errs, x.close())
 	}
 	a.http.CloseIdleConnections()
 	return errors.Join(append(errs, a.db.Close())...)
@@ -342,31 +363,3 @@ func (a *App) DB() *store.DB { return a.db }
 
 // Delivery returns the way out, for embedders that post messages of their own.
 func (a *App) Delivery() *delivery.Service { return a.delivery }
-
-// Reload puts another configuration in force. Live keys take effect at once;
-// turns in progress keep what they began with. A configuration with changes
-// that need a restart, of a channel or of the process, is refused as a whole:
-// the plan says which.
-func (a *App) Reload(ctx context.Context, next *config.Config) (config.Plan, error) {
-	a.reload.Lock()
-	defer a.reload.Unlock()
-	plan := config.Diff(a.live().cfg, next)
-	for _, class := range []config.Class{config.ClassRestart, config.ClassChannel, config.ClassPlugin} {
-		if part := plan.Of(class); len(part) > 0 {
-			return plan, core.Errorf("reload_needs_restart", "needs restart:\n%s", part).
-				WithRemedy("nothing was changed; restart the gateway to apply them")
-		}
-	}
-	snap, err := a.prepare(next, a.live())
-	if err != nil {
-		return plan, err
-	}
-	a.snap.Store(snap)
-	a.kernel.Redispatch()
-	a.kernel.Due(a.world.Now()) // retention may have got shorter
-	if err := a.bindings.Reload(ctx); err != nil {
-		return plan, err
-	}
-	a.log.Info("configuration reloaded", "changes", len(plan))
-	return plan, a.world.Crash(world.ReloadApplied)
-}

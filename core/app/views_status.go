@@ -23,6 +23,10 @@ type StatusView struct {
 	Config string `json:"config"`
 	// Folder of the socket and of the files of the process.
 	StateDir string `json:"stateDir"`
+	// Why the configuration that was read last is not in force; empty if it is.
+	ConfigError string `json:"configError,omitempty"`
+	// Changes of the configuration that wait for the next start of the gateway, one per line.
+	Pending []string `json:"pending"`
 	// Address of the store.
 	Store string `json:"store"`
 	// Whether nothing is in progress: no turn, no input, no sub-agent, no message that is due.
@@ -65,6 +69,8 @@ type ChannelView struct {
 	State AccountState `json:"state"`
 	// Since when it is in that state.
 	Since core.Millis `json:"since,omitempty"`
+	// What the last reload did with it: applied, unchanged, failed or needs restart; empty before the first one.
+	Reload ReloadResult `json:"reload,omitempty"`
 	// What went wrong last, receiving or sending.
 	LastError string `json:"lastError,omitempty"`
 	// Messages that are not sent yet.
@@ -96,7 +102,7 @@ func (v Views) Status(tx *store.Tx) (StatusView, error) {
 	}
 	channels, err := v.Channels(tx)
 	return StatusView{
-		Version: Version(), Config: v.Config.Path(), StateDir: v.Config.StateDir(), Store: v.Config.Store.URL.String(), Idle: load.Idle(),
+		Version: Version(), Pending: []string{}, Config: v.Config.Path(), StateDir: v.Config.StateDir(), Store: v.Config.Store.URL.String(), Idle: load.Idle(),
 		Load: LoadView{
 			Sessions: load.Sessions, Turns: load.Turns, Inbox: load.Inbox, Waits: load.Waits, Tasks: load.Runs, Bindings: load.Bindings,
 			Due: load.Due, Retrying: load.Retrying, Trouble: load.Trouble,
@@ -136,7 +142,7 @@ func (a *App) runs(views []ChannelView) {
 		v := &views[i]
 		for _, s := range states {
 			if s.Channel == v.Channel && s.Account == v.Account {
-				v.State, v.Since, v.LastError = s.State, s.Since, s.LastError
+				v.State, v.Since, v.LastError, v.Reload = s.State, s.Since, s.LastError, s.Reload
 			}
 		}
 		for _, s := range sends {
@@ -152,5 +158,15 @@ func (v *ChannelView) sends(s delivery.Status) {
 	v.Failed, v.Blocked, v.Ambiguous, v.LastSentAt = s.Failed, s.Blocked, s.Ambiguous, s.LastSent
 	if v.LastError == "" {
 		v.LastError = s.LastError
+	}
+}
+
+// reloads adds what the last reload left open.
+func (a *App) reloads(view *StatusView) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	view.Pending = lines(a.reloaded.pending)
+	if a.reloaded.refused != nil {
+		view.ConfigError = a.reloaded.refused.Error()
 	}
 }
