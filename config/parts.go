@@ -25,7 +25,6 @@ const (
 	PartApproval    Part = "approval"
 	PartAlerts      Part = "alerts"
 	PartBudgets     Part = "budgets"
-	PartUserLimits  Part = "user limits"
 	PartAttachments Part = "attachments"
 	PartHistory     Part = "group history"
 	PartLanguages   Part = "languages"
@@ -42,7 +41,7 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
-		PartAlerts, PartBudgets, PartUserLimits, PartAttachments,
+		PartAlerts, PartBudgets, PartAttachments,
 		PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
 	}
 }
@@ -85,7 +84,6 @@ func (c *Config) uses() []use {
 	written(PartReset, "session", "resetByType")
 	written(PartReset, "session", "resetByChannel")
 	written(PartSessions, "tools", "sessions", "visibility")
-	add(c.Limits.PerUser.isActive(), PartUserLimits, "limits", "perUser")
 	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]
@@ -100,10 +98,6 @@ func (c *Config) uses() []use {
 // isActive says whether a limit was asked for.
 func (b Budget) isActive() bool {
 	return b.MaxTokens.Or(0) > 0 || b.MaxUSD.Or(0) > 0 || b.PerDayUSD.Or(0) > 0
-}
-
-func (l UserLimits) isActive() bool {
-	return l.MessagesPerMinute.Or(0) > 0 || l.TurnsPerDay.Or(0) > 0 || l.USDPerDay.Or(0) > 0
 }
 
 // checkParts warns of every key whose part this build does not have, and

@@ -126,6 +126,10 @@ func (c intakeConfig) Queue(channel, account string) intake.QueueRules {
 	return intake.QueueRules{Mode: kernel.QueueMode(q.Mode), Cap: q.Cap, Overflow: intake.Overflow(q.Overflow)}
 }
 
+func (c intakeConfig) UserLimits(channel, account string) policy.UserLimits {
+	return policy.UserLimits(c.a.live().cfg.UserLimits(channel, account))
+}
+
 func (c intakeConfig) Owners() []string        { return c.a.live().cfg.Commands.OwnerAllowFrom }
 func (c intakeConfig) CommandsAllow() []string { return c.a.live().cfg.Commands.AllowFrom }
 func (c intakeConfig) RefuseCommands() bool {

@@ -11,7 +11,7 @@ import (
 // it; it is the only way out of the runtime. The worker of the account learns of
 // it when the transaction commits. Only what describes the message is taken from
 // row: once key, kind, address, anchor, persona, text, session, run, what it
-// tells, and At (0: now).
+// tells, owner, and At (0: now).
 //
 // If nothing is left of the text after the Gate, nothing is inserted and the id
 // is 0. If the once key exists already, the id is that of the message that has
@@ -22,7 +22,7 @@ func (s *Service) Post(tx *store.Tx, row store.Outbox) (id int64, fresh bool, er
 	}
 	row = store.Outbox{
 		OnceKey: row.OnceKey, Kind: row.Kind, Address: row.Address, Anchor: row.Anchor, Persona: row.Persona, Text: s.gate(row.Text),
-		State: store.OutQueued, Session: row.Session, Run: row.Run, Tells: row.Tells, At: row.At,
+		State: store.OutQueued, Session: row.Session, Run: row.Run, Tells: row.Tells, Owner: row.Owner, At: row.At,
 	}
 	if row.Text == "" {
 		return 0, false, nil

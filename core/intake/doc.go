@@ -9,6 +9,7 @@
 //	own message ──▶ dropped
 //	seen before ──▶ dropped (the cursor still moves)
 //	access      ──▶ refused, ignored                     (core/policy)
+//	limits      ──▶ left out, and said so once an hour   (core/policy)
 //	command     ──▶ effect and reply, in this transaction (core/command)
 //	binding     ──▶ its session                           (threadbind)
 //	route       ──▶ agent and session key                 (route.go)

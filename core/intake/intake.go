@@ -48,6 +48,8 @@ type Config interface {
 	Router() *Router
 	DirectScope() core.DirectScope
 	Queue(channel, account string) QueueRules
+	// UserLimits are the limits of one person on an account.
+	UserLimits(channel, account string) policy.UserLimits
 	Owners() []string
 	// CommandsAllow is commands.allowFrom, nil if unset; RefuseCommands is
 	// false where unauthorised commands get no answer.
@@ -235,6 +237,9 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 		s.Log.Info("a message was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)
 		return nil, nil
 	}
+	if over, err := s.overLimit(tx, m, cmd, isCommand); over || err != nil {
+		return nil, err
+	}
 	if isCommand {
 		return s.command(tx, m, cmd, b, bound)
 	}
@@ -320,7 +325,8 @@ func (s *Service) command(tx *store.Tx, m core.Message, cmd command.Line, b core
 // reply answers a command where it was written.
 func (s *Service) reply(tx *store.Tx, m core.Message, text string) error {
 	_, _, err := s.Poster.Post(tx, store.Outbox{
-		OnceKey: "command/" + dedupeKey(m), Kind: store.OutCommand, Address: m.Address, Anchor: m.ID, Text: text, At: s.World.Now(),
+		OnceKey: "command/" + dedupeKey(m), Kind: store.OutCommand, Address: m.Address, Anchor: m.ID, Text: text,
+		Owner: policy.Sender(m.Address.Channel, m.Author), At: s.World.Now(),
 	})
 	return err
 }

@@ -159,7 +159,7 @@ func (l *Lease) take(tx *store.Tx, rows []store.Inbox) ([]store.Row, error) {
 			return nil, err
 		}
 		row := store.Row{Session: l.Session.ID, Generation: l.Turn.Generation, Turn: l.Turn.ID, Seq: l.Turn.Seq, Kind: string(r.Kind),
-			Body: r.Body, At: r.At}
+			Body: r.Body, Owner: r.Owner, At: r.At}
 		var err error
 		if row.ID, err = tx.AppendRow(row); err != nil {
 			return nil, err

@@ -57,6 +57,7 @@ type Outbox struct {
 	Session   int64
 	Run       string   // the run whose outcome this is, "" if none
 	Tells     []string // runs whose outcome people know once this is sent
+	Owner     string   // the person on whose account it is written, "channel:id"
 	Resent    bool     // sent again after an ambiguous outcome
 	Error     string
 	At        core.Millis
@@ -65,14 +66,14 @@ type Outbox struct {
 }
 
 const outboxColumns = `id, COALESCE(once_key, ''), kind, channel, account, conversation, thread, parent, anchor, persona, text, state,
-	attempts, next_at, parts_sent, session_id, run_id, tells, resent, error, created_at, first_try_at, ended_at`
+	attempts, next_at, parts_sent, session_id, run_id, tells, owner, resent, error, created_at, first_try_at, ended_at`
 
 func scanOutbox(s scanner) (Outbox, error) {
 	var r Outbox
 	var tells string
 	a := &r.Address
 	err := s.Scan(&r.ID, &r.OnceKey, &r.Kind, &a.Channel, &a.Account, &a.Conversation, &a.Thread, &a.Parent, &r.Anchor, &r.Persona, &r.Text,
-		&r.State, &r.Attempts, &r.NextAt, &r.PartsSent, &r.Session, &r.Run, &tells, &r.Resent, &r.Error, &r.At, &r.FirstTry, &r.EndedAt)
+		&r.State, &r.Attempts, &r.NextAt, &r.PartsSent, &r.Session, &r.Run, &tells, &r.Owner, &r.Resent, &r.Error, &r.At, &r.FirstTry, &r.EndedAt)
 	if tells != "" {
 		r.Tells = strings.Fields(tells)
 	}
@@ -88,10 +89,10 @@ func (tx *Tx) InsertOutbox(r Outbox) (id int64, fresh bool, err error) {
 	}
 	a := r.Address
 	ids, err := all(tx, scanID, `INSERT INTO outbox (once_key, kind, channel, account, conversation, thread, parent, anchor, persona, text, state,
-		session_id, run_id, tells, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'queued',$11,$12,$13,$14)
+		session_id, run_id, tells, owner, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'queued',$11,$12,$13,$14,$15)
 		ON CONFLICT (once_key) DO NOTHING RETURNING id`,
 		once, string(r.Kind), a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, r.Anchor, r.Persona, r.Text, r.Session, r.Run,
-		strings.Join(r.Tells, " "), int64(r.At))
+		strings.Join(r.Tells, " "), r.Owner, int64(r.At))
 	if err != nil || len(ids) == 0 {
 		return 0, false, err
 	}

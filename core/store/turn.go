@@ -186,21 +186,22 @@ type Row struct {
 	Seq        int
 	Kind       string
 	Body       string
+	Owner      string // the person whose words it has, "channel:id", "" for nobody's
 	At         core.Millis
 }
 
-const rowColumns = `id, session_id, generation, turn_id, seq, kind, body, at`
+const rowColumns = `id, session_id, generation, turn_id, seq, kind, body, owner, at`
 
 func scanRow(s scanner) (Row, error) {
 	var r Row
-	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Turn, &r.Seq, &r.Kind, &r.Body, &r.At)
+	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Turn, &r.Seq, &r.Kind, &r.Body, &r.Owner, &r.At)
 	return r, err
 }
 
 // AppendRow adds a transcript row and returns its id.
 func (tx *Tx) AppendRow(r Row) (int64, error) {
-	err := tx.one(`INSERT INTO transcript (session_id, generation, turn_id, seq, kind, body, at) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
-		[]any{r.Session, r.Generation, r.Turn, r.Seq, r.Kind, r.Body, int64(r.At)}, &r.ID)
+	err := tx.one(`INSERT INTO transcript (session_id, generation, turn_id, seq, kind, body, owner, at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8) RETURNING id`,
+		[]any{r.Session, r.Generation, r.Turn, r.Seq, r.Kind, r.Body, r.Owner, int64(r.At)}, &r.ID)
 	return r.ID, err
 }
 

@@ -43,7 +43,7 @@ func (s *suite) outboxIDs(list func(tx *store.Tx) ([]store.Outbox, error)) []int
 func testOutbox(s *suite) {
 	want := store.Outbox{
 		OnceKey: "completion/r1/1", Kind: store.OutFinal, Address: address("t1"), Anchor: "m1", Persona: "Cats", Text: "done — héllo",
-		Session: 7, Run: "r1", Tells: []string{"r1", "r2"}, At: 100,
+		Session: 7, Run: "r1", Tells: []string{"r1", "r2"}, Owner: "discord:u1", At: 100,
 	}
 	want.ID = s.post(want)
 	want.State = store.OutQueued

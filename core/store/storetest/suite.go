@@ -70,6 +70,8 @@ func Run(t *testing.T, b Backend) {
 		{"Usage", testUsage},
 		{"Retention", testRetention},
 		{"RetentionOfSessions", testRetentionOfSessions},
+		{"Pace", testPace},
+		{"TurnsOf", testTurnsOf},
 		{"Load", testLoad},
 		{"UnitIsWhole", testUnitIsWhole},
 		{"UnitMayRead", testUnitMayRead},
@@ -89,6 +91,7 @@ func Run(t *testing.T, b Backend) {
 		{"RaceOrdinals", testRaceOrdinals},
 		{"RaceFence", testRaceFence},
 		{"RaceRelease", testRaceRelease},
+		{"RacePace", testRacePace},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {

@@ -1,0 +1,71 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+func testPace(s *suite) {
+	lock := func(person string) store.Pace {
+		return do(s, func(tx *store.Tx) (store.Pace, error) { return tx.LockPace(person, 10) })
+	}
+	require.Equal(s, store.Pace{Person: "c:a"}, lock("c:a"))
+	s.write(func(tx *store.Tx) error { return tx.SetPace(store.Pace{Person: "c:a", Recent: "1:2", Missed: 3}) })
+	require.Equal(s, store.Pace{Person: "c:b"}, lock("c:b"))
+	s.reopen()
+	require.Equal(s, store.Pace{Person: "c:a", Recent: "1:2", Missed: 3}, lock("c:a"), "a count holds over a restart")
+}
+
+// testRacePace: of many units that count at once none is lost.
+func testRacePace(s *suite) {
+	const units = 30
+	var wg sync.WaitGroup
+	for range units {
+		wg.Go(func() {
+			s.write(func(tx *store.Tx) error {
+				p, err := tx.LockPace("c:a", 10)
+				if err != nil {
+					return err
+				}
+				p.Missed++
+				return tx.SetPace(p)
+			})
+		})
+	}
+	wg.Wait()
+	require.Equal(s, units, do(s, func(tx *store.Tx) (store.Pace, error) { return tx.LockPace("c:a", 10) }).Missed)
+}
+
+func testTurnsOf(s *suite) {
+	session := s.session()
+	turn := func(owner string, kind store.InboxKind, at core.Millis) {
+		do(s, func(tx *store.Tx) (store.Turn, error) {
+			return tx.InsertTurn(store.Turn{Session: session.ID, Generation: 1, Kind: kind, Lane: store.LaneMain, Owner: owner, Started: at})
+		})
+	}
+	count := func(person string, since core.Millis) int {
+		s.Helper()
+		return get(s, func(tx *store.Tx) (int, error) { return tx.TurnsOf(person, since) })
+	}
+	require.Zero(s, count("c:a", 0))
+	for i, kind := range []store.InboxKind{store.InboxMessage, store.InboxMessage, store.InboxDropped, store.InboxCompletion, store.InboxTask} {
+		turn("c:a", kind, core.Millis(10*(i+1)))
+	}
+	turn("c:b", store.InboxMessage, 10)
+	turn("", store.InboxMessage, 10)
+	require.Equal(s, 3, count("c:a", 0), "what the person did not start does not count")
+	require.Equal(s, 2, count("c:a", 20))
+	require.Zero(s, count("c:a", 40))
+	require.Zero(s, count("", 0), "nobody has none")
+	for i, kind := range []store.InboxKind{store.InboxMessage, store.InboxCompletion} {
+		do(s, func(tx *store.Tx) (int64, error) {
+			return tx.InsertInbox(store.Inbox{Session: session.ID, Kind: kind, Lane: store.LaneMain, Owner: "c:a", Source: fmt.Sprint(i), Body: "{}"})
+		})
+	}
+	require.Equal(s, 1, count("c:a", 40), "a message that waits may start one")
+}
