@@ -119,3 +119,30 @@ func TestADayHasSoManyTurns(t *testing.T) {
 	n, _ = s.answers("dm:bob")
 	require.Equal(t, 4, n)
 }
+
+// TestADayCostsSoMuch: what a person's turns of the day have cost, those of
+// sub-agents too, ends with the limit; the turn that goes over it is finished.
+func TestADayCostsSoMuch(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{
+  models: { providers: { demo: { models: [{ id: "m", cost: { input: 1, output: 10 } }] } } },
+  limits: { perUser: { usdPerDay: 0.0055 } } }`, `
+  {when: {user: "/^go$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "dig"}}]},
+  {when: {lastTool: "sessions_spawn"}, say: "ok: sent"},
+  {when: {task: "/dig/"}, say: "a bone", usage: {in: 3000, out: 0}},
+  {when: {event: "/bone/"}, say: "ok: a bone"},
+  {say: "ok: yes", usage: {in: 0, out: 150}},`)
+	s.says("bob", "dm:bob", "go")
+	s.pass(time.Minute)
+	s.says("bob", "dm:bob", "one")
+	s.says("bob", "dm:bob", "two")
+	s.says("bob", "dm:bob", "three")
+	n, other := s.answers("dm:bob")
+	require.Equal(t, 4, n, s.told("dm:bob"))
+	require.Len(t, other, 1)
+	require.Contains(t, other[0], "today")
+	s.pass(12 * time.Hour)
+	s.says("bob", "dm:bob", "the next day")
+	n, _ = s.answers("dm:bob")
+	require.Equal(t, 5, n)
+}

@@ -54,9 +54,15 @@ func (s *Service) overLimit(tx *store.Tx, m core.Message, cmd command.Line, isCo
 	return true, tx.SetPace(pace)
 }
 
-// useOfToday fills in what the day has seen. A day is one of UTC.
-func (s *Service) useOfToday(tx *store.Tx, person string, now core.Millis, use *policy.Use) (err error) {
-	use.Turns, err = tx.TurnsOf(person, core.ToMillis(now.Time().UTC().Truncate(24*time.Hour)))
+// useOfToday fills in what the day, one of UTC, has seen.
+func (s *Service) useOfToday(tx *store.Tx, person string, now core.Millis, use *policy.Use) error {
+	today := store.DayOf(now)
+	turns, err := tx.TurnsOf(person, today.Start())
+	if err != nil {
+		return err
+	}
+	day, err := tx.UsageOf(person, today)
+	use.Turns, use.USD = turns, day.USD()
 	return err
 }
 
