@@ -298,19 +298,6 @@ const (
 // Values lists the valid words.
 func (Unauthorized) Values() []string { return []string{"refuse", "silent"} }
 
-// Language picks the catalogue of runtime texts.
-type Language string
-
-// The languages of the shipped catalogues.
-const (
-	English Language = "en"
-	German  Language = "de"
-	Spanish Language = "es"
-)
-
-// Values lists the valid words.
-func (Language) Values() []string { return []string{"en", "de", "es"} }
-
 // LogLevel is the lowest level that is logged.
 type LogLevel string
 

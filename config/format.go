@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skein-bot/skein/core/words"
 )
 
 // formatFault says what a string should have been.
@@ -55,6 +57,10 @@ func checkFormat(format, text string) *formatFault {
 	case "sha256":
 		if !sha256Pattern.MatchString(text) {
 			return &formatFault{expected: "64 hexadecimal digits"}
+		}
+	case "language":
+		if _, err := words.Find(text); err != nil {
+			return &formatFault{expected: "a language that texts are shipped in", suggestion: "shipped are " + strings.Join(words.Tags(), ", ")}
 		}
 	case "listen":
 		return checkListen(text)

@@ -27,7 +27,6 @@ const (
 	PartBudgets     Part = "budgets"
 	PartAttachments Part = "attachments"
 	PartHistory     Part = "group history"
-	PartLanguages   Part = "languages"
 	PartReset       Part = "session reset"
 	PartSessions    Part = "session tools"
 	PartAnnounce    Part = "announce timeout"
@@ -42,7 +41,7 @@ func AllParts() Parts {
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
 		PartAlerts, PartBudgets, PartAttachments,
-		PartHistory, PartLanguages, PartReset, PartSessions, PartAnnounce,
+		PartHistory, PartReset, PartSessions, PartAnnounce,
 	}
 }
 
@@ -79,7 +78,6 @@ func (c *Config) uses() []use {
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
 	written(PartHistory, "messages", "historyLimit")
-	written(PartLanguages, "messages", "language")
 	written(PartReset, "session", "reset")
 	written(PartReset, "session", "resetByType")
 	written(PartReset, "session", "resetByChannel")

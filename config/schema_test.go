@@ -165,6 +165,8 @@ func textOf(format string) string {
 		return "https://example.org/x"
 	case "timezone":
 		return "UTC"
+	case "language":
+		return "de-AT"
 	case "sender":
 		return "console:local"
 	case "address":

@@ -96,8 +96,8 @@ type Messages struct {
 	Queue Queue `json:"queue"`
 	// How many recent messages of a group are shown to the model as context; 0 for none.
 	HistoryLimit int `json:"historyLimit" default:"20" min:"0" max:"500"`
-	// Language of notices, refusals and other texts of the runtime.
-	Language Language `json:"language" default:"en"`
+	// Language of notices, refusals and other texts of the runtime: en, de or es; a region as in de-AT is allowed.
+	Language string `json:"language" default:"en" format:"language"`
 }
 
 // Queue is the inbound queue of a session. Under a channel or an account it

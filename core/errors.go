@@ -13,6 +13,16 @@ type Error struct {
 	Text   string
 	Remedy string
 	Err    error // the cause, if any
+	// Wording words Text and Remedy, which are English, in the other languages
+	// of the catalogue (core/words); nil if there is none.
+	Wording Wording
+}
+
+// Wording is what an error says to people, in every language.
+type Wording interface {
+	// Words returns the text and the remedy in the language with a BCP 47 tag,
+	// in English where there is none.
+	Words(tag string) (text, remedy string)
 }
 
 // Errorf returns an *Error with a formatted text.
@@ -20,8 +30,9 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// WithRemedy returns e with its remedy set.
+// WithRemedy returns e with its remedy set. It has no other wording then.
 func (e *Error) WithRemedy(format string, args ...any) *Error {
+	e.Wording = nil
 	e.Remedy = fmt.Sprintf(format, args...)
 	return e
 }

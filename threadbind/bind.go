@@ -191,7 +191,7 @@ func (s *Service) Activate(tx Tx, id string, o Opened, now core.Millis) (core.Bi
 	case err != nil:
 		return b, c, err
 	case !found || b.Status != core.BindingPending:
-		return b, c, core.Errorf(CodeThreadFailed, "the binding was given up meanwhile").WithRemedy("try again")
+		return b, c, RefuseGivenUp()
 	case !hasPlace(o.Address) || !sameAccount(o.Address, b.Address):
 		return b, c, refuseDestination(o.Address)
 	}
@@ -203,7 +203,7 @@ func (s *Service) Activate(tx Tx, id string, o Opened, now core.Millis) (core.Bi
 	case err != nil:
 		return b, c, err
 	case !live:
-		return b, c, refuseTarget(name(b))
+		return b, c, refuseTarget(called(b))
 	}
 	o.SessionKey = key
 	if other, taken, err := s.liveAt(tx, o.Address.Place()); err != nil {
@@ -234,7 +234,7 @@ func (s *Service) checkTarget(tx Tx, req *Request) error {
 	case err != nil:
 		return err
 	case !live:
-		return refuseTarget(name(s.record(*req, "")))
+		return refuseTarget(called(s.record(*req, "")))
 	}
 	req.SessionKey = key
 	return nil
@@ -311,7 +311,7 @@ func childRequest(req Request, b core.Binding, caps core.BindingCapabilities) *c
 	if intent == "" {
 		intent = b.ID
 	}
-	return &core.ChildRequest{Parent: req.At, Title: Title(name(b), caps.TitleLimit), Text: req.Text, Intent: intent}
+	return &core.ChildRequest{Parent: req.At, Title: Title(called(b), caps.TitleLimit), Text: req.Text, Intent: intent}
 }
 
 // mayReplace refuses to end holder for req: a spawn never does, and a person
@@ -382,15 +382,4 @@ func limitMillis(d *time.Duration) *int64 {
 	}
 	ms := max(toMillis(*d), 0)
 	return &ms
-}
-
-func refuseTarget(target string) *core.Error {
-	return core.Errorf(CodeTargetUnknown, "the session of %s is gone", target).WithRemedy("/agents lists what can be focused")
-}
-
-// refuseDestination fails closed: a child that nobody can reach must not look
-// bound.
-func refuseDestination(at core.Address) *core.Error {
-	return core.Errorf(CodeThreadFailed, "the channel opened no usable thread (it answered with the address %q)", at).
-		WithRemedy("try again, or work without a thread")
 }

@@ -3,11 +3,8 @@ package threadbind
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/skein-bot/skein/core"
 )
 
 // durationUnit is a unit of durations in commands and texts.
@@ -38,8 +35,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	d, ok := parseUnits(word)
 	if !ok || d > maxDuration || d > 0 && d < time.Second {
-		return 0, core.Errorf(CodeBadDuration, "%q is not a duration", Title(s, 40)).
-			WithRemedy("write for example 90m, 2h30m, 1d, 24 (hours), or off")
+		return 0, refuseDuration(s)
 	}
 	return d, nil
 }
@@ -105,47 +101,4 @@ func scale(number string, unit time.Duration) (d time.Duration, ok bool) {
 		unit /= 10 // below a nanosecond the digits do not count
 	}
 	return d, true
-}
-
-// Duration writes d for people, exactly to the second and rounded up: "45m",
-// "2h 30m", "3d", "1d 12h". ParseDuration reads it back. Zero and less is
-// "0s".
-func Duration(d time.Duration) string {
-	if d <= 0 {
-		return "0s"
-	}
-	d = roundUp(d, time.Second)
-	var b strings.Builder
-	for _, u := range durationUnits() {
-		n := int64(d / u.length)
-		if d %= u.length; n == 0 {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(strconv.FormatInt(n, 10))
-		b.WriteByte(u.letter)
-	}
-	return b.String()
-}
-
-// Left writes how long it is from now to at for people: Duration, rounded up to
-// minutes from an hour on and to hours from a day on.
-func Left(now, at core.Millis) string {
-	d := at.Sub(now)
-	switch {
-	case d >= 24*time.Hour:
-		d = roundUp(d, time.Hour)
-	case d >= time.Hour:
-		d = roundUp(d, time.Minute)
-	}
-	return Duration(d)
-}
-
-func roundUp(d, to time.Duration) time.Duration {
-	if rest := d % to; rest != 0 && d <= math.MaxInt64-to {
-		d += to - rest
-	}
-	return d
 }

@@ -1,6 +1,12 @@
 package threadbind
 
-import "github.com/skein-bot/skein/core"
+import (
+	"context"
+	"errors"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
+)
 
 // The codes of refusals, as people, models and programs see them.
 const (
@@ -20,42 +26,86 @@ const (
 )
 
 func refuseDisabled(s Settings) *core.Error {
-	return core.Errorf(CodeBindingsDisabled, "thread bindings are switched off here").
-		WithRemedy("an operator can set %s to true", s.enabledKey())
+	return words.RefuseBindingsDisabled(CodeBindingsDisabled, s.enabledKey())
 }
 
-func refuseUnknownSender() *core.Error {
-	return core.Errorf(CodeNotOwner, "the platform did not say who wrote this, and only the owner may").
-		WithRemedy("ask an operator")
-}
+func refuseUnknownSender() *core.Error { return words.RefuseUnknownSender(CodeNotOwner) }
 
 func refuseNotOwner(b core.Binding) *core.Error {
-	owner := b.Owner
-	if owner == "" {
-		owner = "nobody here"
+	if b.Owner == "" {
+		return words.RefuseNoOwner(CodeNotOwner, called(b))
 	}
-	return core.Errorf(CodeNotOwner, "%s was focused by %s, and only the owner or an operator may change that", name(b), owner).
-		WithRemedy("ask them, or an operator")
+	return words.RefuseNotOwner(CodeNotOwner, called(b), b.Owner)
 }
+
+// called is name for errors, which are English and worded again where people
+// read them.
+func called(b core.Binding) string { return name(words.Language{}, b) }
 
 func refuseFocused(b core.Binding) *core.Error {
 	if b.Status == core.BindingPending {
-		return core.Errorf(CodeAlreadyFocused, "a binding is being set up here").WithRemedy("try again in a moment")
+		return words.RefuseBindingPending(CodeAlreadyFocused)
 	}
-	return core.Errorf(CodeAlreadyFocused, "this conversation is already focused on %s by someone else", name(b)).
-		WithRemedy("ask them to /unfocus, or focus elsewhere")
+	return words.RefuseFocused(CodeAlreadyFocused, called(b))
 }
 
-func refuseNotFocused() *core.Error {
-	return core.Errorf(CodeNotFocused, "this conversation is not focused").WithRemedy("/focus <target> focuses it, /agents lists targets")
+func refuseNotFocused() *core.Error { return words.RefuseNotFocused(CodeNotFocused) }
+
+func refuseInherited() *core.Error { return words.RefuseInherited(CodeNotFocused) }
+
+func refuseQuota(have, limit int) *core.Error { return words.RefuseQuota(CodeQuota, have, limit) }
+
+func refuseDuration(s string) *core.Error { return words.RefuseDuration(CodeBadDuration, Title(s, 40)) }
+
+// RefuseGivenUp refuses to go on with a binding that was given up while its
+// thread was opened.
+func RefuseGivenUp() *core.Error { return words.RefuseGivenUp(CodeThreadFailed) }
+
+func refuseTarget(target string) *core.Error {
+	return words.RefuseSessionGone(CodeTargetUnknown, target)
 }
 
-func refuseInherited() *core.Error {
-	return core.Errorf(CodeNotFocused, "this thread has no binding of its own, it follows the conversation around it").
-		WithRemedy("use the command there")
+// refuseDestination fails closed: a child that nobody can reach must not look
+// bound.
+func refuseDestination(at core.Address) *core.Error {
+	return words.RefuseThreadUseless(CodeThreadFailed, at.String())
 }
 
-func refuseQuota(have, limit int) *core.Error {
-	return core.Errorf(CodeQuota, "you have %d of at most %d live bindings", have, limit).
-		WithRemedy("/unfocus one that you no longer need")
+// refuseOpen says why a thread did not open.
+func refuseOpen(ctx context.Context, err error) error {
+	refusal := words.RefuseThreadFailed(CodeThreadFailed)
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		refusal = words.RefuseThreadTimeout(CodeThreadTimeout, OpenTimeout)
+	}
+	refusal.Err = err
+	return refusal
+}
+
+func refuseSpawn(s Settings) *core.Error {
+	return words.RefuseSpawnSessionsDisabled(CodeSpawnSessionsDisabled, s.spawnSessionsKey())
+}
+
+// refusePlace says that a place takes no binding: of a kind, or none at all
+// where want is empty. A spawn is told what a model can do.
+func refusePlace(q PlaceQuery, want core.Placement) *core.Error {
+	because := q.Caps.Reason
+	var err *core.Error
+	switch {
+	case want == core.PlacementChild && because == "":
+		err = words.RefuseNoThreadHere(CodeNotBindable)
+	case want == core.PlacementChild:
+		err = words.RefuseNoThreadHereBecause(CodeNotBindable, because)
+	case want == core.PlacementCurrent && because == "":
+		err = words.RefuseNotInPlace(CodeNotBindable)
+	case want == core.PlacementCurrent:
+		err = words.RefuseNotInPlaceBecause(CodeNotBindable, because)
+	case because == "":
+		err = words.RefuseNotBindable(CodeNotBindable)
+	default:
+		err = words.RefuseNotBindableBecause(CodeNotBindable, because)
+	}
+	if q.Automatic {
+		return err.WithRemedy("spawn without thread, in mode run")
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
 
 const (
@@ -83,7 +84,7 @@ func nothingOpened(err error) bool {
 func (s *Service) open(ctx context.Context, req core.ChildRequest, resumed bool) (Opened, error) {
 	adapter := s.Adapter(req.Parent.Channel, req.Parent.Account)
 	if adapter == nil {
-		return Opened{}, core.Errorf(CodeThreadFailed, "the channel is not there any more").WithRemedy("check the channel with skein channels status")
+		return Opened{}, words.RefuseChannelGone(CodeThreadFailed)
 	}
 	ctx, cancel := s.Clock.WithTimeout(ctx, OpenTimeout)
 	defer cancel()
@@ -110,17 +111,6 @@ func (s *Service) open(ctx context.Context, req core.ChildRequest, resumed bool)
 // own on the account that was asked.
 func usable(at, parent core.Address) bool {
 	return hasPlace(at) && sameAccount(at, parent) && !at.Same(parent) && !at.Same(parent.ParentConversation())
-}
-
-// refuseOpen says why a thread did not open.
-func refuseOpen(ctx context.Context, err error) error {
-	refusal := core.Errorf(CodeThreadFailed, "the channel could not open a thread").WithRemedy("try again, or work without a thread")
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		refusal = core.Errorf(CodeThreadTimeout, "the channel opened no thread within %s", Duration(OpenTimeout)).
-			WithRemedy("try again, or work without a thread")
-	}
-	refusal.Err = err
-	return refusal
 }
 
 // Undo removes the thread of a request whose binding was aborted. Where at is

@@ -49,7 +49,7 @@ type Decision struct {
 //     a thread then binds that thread.
 func Place(q PlaceQuery) (Decision, error) {
 	if len(q.Caps.Placements) == 0 {
-		return Decision{}, refusePlace(q, "nothing can be bound here")
+		return Decision{}, refusePlace(q, "")
 	}
 	if q.Automatic && !q.Settings.SpawnSessions {
 		return Decision{}, refuseSpawn(q.Settings)
@@ -57,7 +57,7 @@ func Place(q PlaceQuery) (Decision, error) {
 	want := q.wanted()
 	switch {
 	case !slices.Contains(q.Caps.Placements, want):
-		return Decision{}, refusePlacement(q, want)
+		return Decision{}, refusePlace(q, want)
 	case want == core.PlacementChild && !q.Settings.SpawnSessions:
 		return Decision{}, refuseSpawn(q.Settings)
 	case want == core.PlacementCurrent && q.Automatic && q.Occupied:
@@ -86,30 +86,3 @@ func (q PlaceQuery) wanted() core.Placement {
 
 // inThread tells whether an address lies inside a thread or topic.
 func inThread(at core.Address) bool { return at.Thread != "" || at.Parent != "" }
-
-func refusePlace(q PlaceQuery, text string) *core.Error {
-	err := core.Errorf(CodeNotBindable, "%s", text)
-	if q.Caps.Reason != "" {
-		err = core.Errorf(CodeNotBindable, "%s: %s", text, q.Caps.Reason)
-	}
-	if q.Automatic {
-		return err.WithRemedy("spawn without thread, in mode run")
-	}
-	return err.WithRemedy("use the command in another conversation")
-}
-
-func refusePlacement(q PlaceQuery, want core.Placement) *core.Error {
-	if want == core.PlacementChild {
-		err := refusePlace(q, "no thread can be opened here")
-		if !q.Automatic {
-			return err.WithRemedy("an operator can set threadBindings.placement of this channel to \"auto\"")
-		}
-		return err
-	}
-	return refusePlace(q, "this conversation itself cannot be bound")
-}
-
-func refuseSpawn(s Settings) *core.Error {
-	return core.Errorf(CodeSpawnSessionsDisabled, "opening threads for sessions is switched off here").
-		WithRemedy("use /focus inside a thread, or let an operator set %s to true", s.spawnSessionsKey())
-}

@@ -181,7 +181,7 @@ func (s *Service) perform(tx Tx, b core.Binding, e Effect, now core.Millis, c *C
 	set := s.settings(b.Address)
 	switch e.Kind {
 	case EffectIntro:
-		return tx.Post(b.Address, fmt.Sprintf("intro/%s/%d", b.ID, b.BoundAt), Intro(b, set.Limits()))
+		return tx.Post(b.Address, fmt.Sprintf("intro/%s/%d", b.ID, b.BoundAt), Intro(set.Language, b, set.Limits()))
 	case EffectFarewell:
 		return tx.Post(b.Address, "farewell/"+b.ID, Farewell(b, set))
 	case EffectArchive:
@@ -192,7 +192,7 @@ func (s *Service) perform(tx Tx, b core.Binding, e Effect, now core.Millis, c *C
 		c.wake(e.At)
 	case EffectNotifyOwner:
 		if parent := b.Address.ParentConversation(); !parent.Same(b.Address) {
-			return tx.Post(parent, fmt.Sprintf("suspended/%s/%d", b.ID, now), SuspendedNotice(b))
+			return tx.Post(parent, fmt.Sprintf("suspended/%s/%d", b.ID, now), SuspendedNotice(set.Language, b))
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Settings are the configuration of bindings on one account, resolved: the
@@ -35,6 +36,8 @@ type Settings struct {
 	// ArchiveAfter is how long a sub-agent session without a binding can be
 	// focused again; 0 is for ever. Farewells mention it.
 	ArchiveAfter time.Duration
+	// Language is the one in which people are spoken to.
+	Language words.Language
 }
 
 // OnEnd says what happens to the remote thread of a child binding that ends.

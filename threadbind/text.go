@@ -1,27 +1,28 @@
 package threadbind
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
 
-// Every text that this package puts before people is in this file; refusals are in
-// errors.go. The texts have no markup.
+// The texts that this package puts before people are those of package words;
+// this file puts them together. Refusals are in errors.go.
 
 // nameLimit is the longest name in a text, in UTF-16 code units.
 const nameLimit = 100
 
 // name returns what people call the session behind a binding.
-func name(b core.Binding) string {
+func name(w words.Language, b core.Binding) string {
 	for _, s := range []string{b.Label, b.Agent, b.SessionKey} {
 		if s = Title(s, nameLimit); s != "" {
 			return s
 		}
 	}
-	return "the agent"
+	return w.BindingAgent()
 }
 
 // target returns what /focus finds the session of a binding by.
@@ -34,161 +35,143 @@ func target(b core.Binding) string {
 
 // Intro says who is here, that writing here talks to it, which limits are on,
 // and how to leave.
-func Intro(b core.Binding, configured Limits) string {
-	var s strings.Builder
+func Intro(w words.Language, b core.Binding, configured Limits) string {
+	parts := []string{w.BindingIntroCurrent(name(w, b))}
+	leave := w.BindingLeaveCurrent()
 	if b.Placement == core.PlacementChild {
-		fmt.Fprintf(&s, "%s is here. What you write in this thread goes to it.", name(b))
-	} else {
-		fmt.Fprintf(&s, "%s is listening here now. What you write here goes to it instead of this conversation's usual agent.", name(b))
+		parts, leave = []string{w.BindingIntroChild(name(w, b))}, w.BindingLeaveChild()
 	}
-	if limits := limitsText(configured.Of(b), b.Deadline); limits != "" {
-		s.WriteString(" It leaves " + limits + ".")
+	if limits := limitTexts(w, configured.Of(b), b.Deadline); len(limits) > 0 {
+		parts = append(parts, w.BindingLeaves(limits))
 	}
-	if b.Placement == core.PlacementChild {
-		s.WriteString(" /unfocus ends it.")
-	} else {
-		s.WriteString(" /unfocus brings the usual one back.")
-	}
-	return s.String()
+	return sentences(append(parts, leave)...)
 }
 
-// limitsText joins the limits that are on; it is empty if none is.
-func limitsText(l Limits, deadline core.Millis) string {
+// sentences joins sentences, empty ones left out.
+func sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// limitTexts words the limits that are on.
+func limitTexts(w words.Language, l Limits, deadline core.Millis) []string {
 	var parts []string
 	if l.Idle > 0 {
-		parts = append(parts, "after "+Duration(l.Idle)+" without a message (idle)")
+		parts = append(parts, w.BindingLeavesIdle(l.Idle))
 	}
 	if l.MaxAge > 0 {
-		parts = append(parts, Duration(l.MaxAge)+" from now at the latest (max-age)")
+		parts = append(parts, w.BindingLeavesMaxAge(l.MaxAge))
 	}
 	if deadline != 0 {
-		parts = append(parts, "at "+clockText(deadline, time.UTC)+" in any case")
+		parts = append(parts, w.BindingLeavesAt(deadline.Time().UTC()))
 	}
-	return strings.Join(parts, ", and ")
+	return parts
 }
 
-// Farewell says that a binding ended, why, where messages go now, and after
-// idling how to go on.
+// Farewell says in the language of s that a binding ended, why, where messages
+// go now, and after idling how to go on.
 func Farewell(b core.Binding, s Settings) string {
-	limits := s.Limits().Of(b)
-	text := fmt.Sprintf("%s is not listening here any more: %s.", name(b), because(b, limits))
+	w := s.Language
+	over := w.BindingOver(name(w, b), because(w, b, s.Limits().Of(b)))
 	late := b.Reason == core.EndIdle || b.Reason == core.EndMaxAge
 	if late && s.OnLate == LateResume {
-		return text + " Write here again to resume."
+		return sentences(over, w.BindingOverResume())
 	}
-	text += " Messages here go to this conversation's usual agent."
-	if b.Reason == core.EndIdle && target(b) != "" {
-		text += " /focus " + target(b) + " resumes it" + window(b, s) + "."
-	}
-	return text
+	return sentences(over, w.BindingOverUsual(), resumption(b, s))
 }
 
-// window says for how long an ended binding can be resumed.
-func window(b core.Binding, s Settings) string {
-	if b.Target != core.TargetSubagent || s.ArchiveAfter <= 0 {
+// resumption says how to go on after idling, and for how long that works.
+func resumption(b core.Binding, s Settings) string {
+	switch {
+	case b.Reason != core.EndIdle || target(b) == "":
 		return ""
+	case b.Target != core.TargetSubagent || s.ArchiveAfter <= 0:
+		return s.Language.BindingOverFocus(target(b))
 	}
-	return " within " + Duration(s.ArchiveAfter)
+	return s.Language.BindingOverFocusWithin(target(b), s.ArchiveAfter)
 }
 
 // because words the reason of an end.
-func because(b core.Binding, l Limits) string {
+func because(w words.Language, b core.Binding, l Limits) string {
 	switch b.Reason {
 	case core.EndIdle:
-		return "idle for " + Duration(l.Idle)
+		return w.BindingOverIdle(l.Idle)
 	case core.EndMaxAge:
-		return "its max-age of " + Duration(l.MaxAge) + " is over"
+		return w.BindingOverMaxAge(l.MaxAge)
 	case core.EndDeadline:
-		return "its time is up"
+		return w.BindingOverDeadline()
 	case core.EndManual:
-		return "unfocused"
+		return w.BindingOverManual()
 	case core.EndSessionEnded:
-		return "its session has ended"
+		return w.BindingOverSessionEnded()
 	case core.EndReplaced:
-		return "another one took its place"
+		return w.BindingOverReplaced()
 	}
 	return b.Reason.String()
 }
 
 // SuspendedNotice tells the owner, in the conversation around it, that a
 // binding is suspended.
-func SuspendedNotice(b core.Binding) string {
-	return unreachable(b) + ". What is written there waits until that is over; its answers come here meanwhile."
+func SuspendedNotice(w words.Language, b core.Binding) string {
+	return w.BindingSuspended(unreachable(w, b))
 }
 
 // UndeliveredLine says in one line why an answer goes to the conversation
 // around its place: it stands before the answer.
-func UndeliveredLine(b core.Binding) string {
+func UndeliveredLine(w words.Language, b core.Binding) string {
 	if b.Reason == core.EndThreadDeleted {
-		return fmt.Sprintf("The thread of %s is gone, so its answer comes here:", name(b))
+		return w.BindingUndeliveredGone(name(w, b))
 	}
-	return unreachable(b) + ", so its answer comes here:"
+	return w.BindingUndelivered(unreachable(w, b))
 }
 
 // unreachable says why a place cannot be written to.
-func unreachable(b core.Binding) string {
-	why := "I may not write in its thread at present"
+func unreachable(w words.Language, b core.Binding) string {
 	if strings.HasPrefix(b.SuspendReason, string(CauseClosed)) {
-		why = "its thread is closed"
+		return w.BindingClosed(name(w, b))
 	}
-	return fmt.Sprintf("%s cannot be reached: %s", name(b), why)
-}
-
-// Focused answers a /focus that opened a thread, in the place of the command.
-func Focused(b core.Binding, title string) string {
-	if title = Title(title, nameLimit); title == "" {
-		title = name(b)
-	}
-	return fmt.Sprintf("%s listens in the thread “%s” now.", name(b), title)
-}
-
-// UnboundNote is the note of a spawn that runs without the binding it asked
-// for; why is Plan.Unbound.
-func UnboundNote(why, target string) string {
-	return fmt.Sprintf("not bound to this conversation: %s; /focus %s talks to it", why, target)
+	return w.BindingForbidden(name(w, b))
 }
 
 // IdleText answers /session idle; times are shown in zone.
-func IdleText(v View, now core.Millis, zone *time.Location) string {
+func IdleText(w words.Language, v View, now core.Millis, zone *time.Location) string {
 	if v.Limits.Idle <= 0 {
-		return fmt.Sprintf("Idle limit of %s: off.%s", name(v.Binding), nextText(v, now, zone))
+		return sentences(w.BindingLimitIdleOff(name(w, v.Binding)), nextText(w, v, now, zone))
 	}
-	text := fmt.Sprintf("Idle limit of %s: %s.", name(v.Binding), Duration(v.Limits.Idle))
+	busy := ""
 	if v.Busy {
-		text += " It does not count while there is work to do."
+		busy = w.BindingLimitBusy()
 	}
-	return text + nextText(v, now, zone)
+	return sentences(w.BindingLimitIdle(v.Limits.Idle, name(w, v.Binding)), busy, nextText(w, v, now, zone))
 }
 
 // MaxAgeText answers /session max-age; times are shown in zone.
-func MaxAgeText(v View, now core.Millis, zone *time.Location) string {
-	value := "off"
+func MaxAgeText(w words.Language, v View, now core.Millis, zone *time.Location) string {
+	text := w.BindingLimitMaxAgeOff(name(w, v.Binding))
 	if v.Limits.MaxAge > 0 {
-		value = Duration(v.Limits.MaxAge)
+		text = w.BindingLimitMaxAge(v.Limits.MaxAge, name(w, v.Binding))
 	}
-	return fmt.Sprintf("Age limit of %s: %s.%s", name(v.Binding), value, nextText(v, now, zone))
+	return sentences(text, nextText(w, v, now, zone))
 }
 
 // nextText says when the next deadline is.
-func nextText(v View, now core.Millis, zone *time.Location) string {
+func nextText(w words.Language, v View, now core.Millis, zone *time.Location) string {
 	if v.Next == 0 {
-		return " Nothing ends it by itself at present."
+		return w.BindingLimitNever()
 	}
-	return fmt.Sprintf(" It ends at %s, in %s (%s), if nothing moves that.",
-		clockText(v.Next, zone), Left(now, v.Next), strings.TrimSuffix(v.Reason.String(), "-expired"))
+	return w.BindingLimitNext(v.Next.Time().In(zone), words.Until(now.Time(), v.Next.Time()), limitWord(v.Reason))
 }
+
+// limitWord is the name of the limit that ends a binding, as /session spells
+// it.
+func limitWord(r core.EndReason) string { return strings.TrimSuffix(r.String(), "-expired") }
 
 // ExpiryText is the word on expiry in lists such as /agents.
-func ExpiryText(v View, now core.Millis) string {
+func ExpiryText(w words.Language, v View, now core.Millis) string {
 	switch {
 	case v.Next == 0 && v.Busy:
-		return "at work"
+		return w.BindingExpiryBusy()
 	case v.Next == 0:
-		return "no expiry"
+		return w.BindingExpiryNever()
 	}
-	return fmt.Sprintf("expires in %s (%s)", Left(now, v.Next), strings.TrimSuffix(v.Reason.String(), "-expired"))
-}
-
-func clockText(at core.Millis, zone *time.Location) string {
-	return at.Time().In(zone).Format("2006-01-02 15:04 MST")
+	return w.BindingExpiryNext(words.Until(now.Time(), v.Next.Time()), limitWord(v.Reason))
 }

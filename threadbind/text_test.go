@@ -11,7 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
+
+// english is the language of the texts that other tests and scripts compare.
+var english = words.Language{}
 
 func TestIntro(t *testing.T) {
 	both := Limits{Idle: hours(24), MaxAge: hours(72)}
@@ -50,7 +54,7 @@ func TestIntro(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&b)
 			}
-			require.Equal(t, tt.want, Intro(b, tt.limits))
+			require.Equal(t, tt.want, Intro(english, b, tt.limits))
 		})
 	}
 }
@@ -109,32 +113,29 @@ func TestFarewellWithoutALabelNamesTheSession(t *testing.T) {
 func TestNotices(t *testing.T) {
 	b := activeBinding()
 	b.SuspendReason = "closed forbidden"
-	require.Equal(t, "cats cannot be reached: its thread is closed, so its answer comes here:", UndeliveredLine(b))
+	require.Equal(t, "cats cannot be reached: its thread is closed, so its answer comes here:", UndeliveredLine(english, b))
 	b.SuspendReason = "forbidden"
-	require.True(t, strings.HasPrefix(SuspendedNotice(b), "cats cannot be reached: I may not write in its thread at present."))
+	require.True(t, strings.HasPrefix(SuspendedNotice(english, b), "cats cannot be reached: I may not write in its thread at present."))
 	b.Reason = core.EndThreadDeleted
-	require.Equal(t, "The thread of cats is gone, so its answer comes here:", UndeliveredLine(b))
-	require.Equal(t, "cats listens in the thread “look up cats” now.", Focused(b, "look up\ncats"))
-	require.Equal(t, "cats listens in the thread “cats” now.", Focused(b, ""))
-	require.Equal(t, "not bound to this conversation: it is taken; /focus cats talks to it", UnboundNote("it is taken", "cats"))
-	require.Equal(t, "the agent", name(core.Binding{}))
+	require.Equal(t, "The thread of cats is gone, so its answer comes here:", UndeliveredLine(english, b))
+	require.Equal(t, "the agent", name(english, core.Binding{}))
 }
 
 func TestLimitTexts(t *testing.T) {
 	zone := time.FixedZone("XST", 3600)
 	now := t0.Add(hours(1))
 	v := View{Binding: activeBinding(), Limits: Limits{Idle: hours(24)}, Next: t0.Add(hours(24)), Reason: core.EndIdle}
-	require.Equal(t, "Idle limit of cats: 1d. It ends at 2023-11-15 23:13 XST, in 23h (idle), if nothing moves that.", IdleText(v, now, zone))
-	require.Equal(t, "Age limit of cats: off. It ends at 2023-11-15 23:13 XST, in 23h (idle), if nothing moves that.", MaxAgeText(v, now, zone))
-	require.Equal(t, "expires in 23h (idle)", ExpiryText(v, now))
+	require.Equal(t, "Idle limit of cats: 1d. It ends at 2023-11-15 23:13 XST, in 23h (idle), if nothing moves that.", IdleText(english, v, now, zone))
+	require.Equal(t, "Age limit of cats: off. It ends at 2023-11-15 23:13 XST, in 23h (idle), if nothing moves that.", MaxAgeText(english, v, now, zone))
+	require.Equal(t, "expires in 23h (idle)", ExpiryText(english, v, now))
 
 	v.Busy, v.Next = true, 0
-	require.Equal(t, "Idle limit of cats: 1d. It does not count while there is work to do. Nothing ends it by itself at present.", IdleText(v, now, zone))
-	require.Equal(t, "at work", ExpiryText(v, now))
+	require.Equal(t, "Idle limit of cats: 1d. It does not count while there is work to do. Nothing ends it by itself at present.", IdleText(english, v, now, zone))
+	require.Equal(t, "at work", ExpiryText(english, v, now))
 	v.Busy, v.Limits = false, Limits{MaxAge: hours(2.5)}
-	require.Equal(t, "Idle limit of cats: off. Nothing ends it by itself at present.", IdleText(v, now, zone))
-	require.Equal(t, "Age limit of cats: 2h 30m. Nothing ends it by itself at present.", MaxAgeText(v, now, zone))
-	require.Equal(t, "no expiry", ExpiryText(v, now))
+	require.Equal(t, "Idle limit of cats: off. Nothing ends it by itself at present.", IdleText(english, v, now, zone))
+	require.Equal(t, "Age limit of cats: 2h 30m. Nothing ends it by itself at present.", MaxAgeText(english, v, now, zone))
+	require.Equal(t, "no expiry", ExpiryText(english, v, now))
 }
 
 func TestTitle(t *testing.T) {

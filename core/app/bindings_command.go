@@ -7,6 +7,7 @@ import (
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/threadbind"
 )
 
@@ -88,17 +89,23 @@ func (b *Bindings) limitText(l command.Limit, v threadbind.View) string {
 			zone = z
 		}
 	}
+	w := b.words(v.Binding)
 	if l == command.LimitMaxAge {
-		return threadbind.MaxAgeText(v, b.o.World.Now(), zone)
+		return threadbind.MaxAgeText(w, v, b.o.World.Now(), zone)
 	}
-	return threadbind.IdleText(v, b.o.World.Now(), zone)
+	return threadbind.IdleText(w, v, b.o.World.Now(), zone)
+}
+
+// words is the language in which people are spoken to where a binding is.
+func (b *Bindings) words(rec core.Binding) words.Language {
+	return b.o.Settings(rec.Address.Channel, rec.Address.Account).Language
 }
 
 // Expiry implements command.Bindings.
 func (b *Bindings) Expiry(tx *store.Tx, rec core.Binding) (string, error) {
 	now := b.o.World.Now()
 	v, err := b.service.View(b.tx(tx), rec)
-	return threadbind.ExpiryText(v, now), err
+	return threadbind.ExpiryText(b.words(rec), v, now), err
 }
 
 // Bindable implements command.Bindings.

@@ -66,23 +66,24 @@ func (b *Bindings) Undeliverable(tx *store.Tx, row store.Outbox, class core.Send
 		return row, false, nil
 	}
 	row.Address, row.Anchor, row.Persona = parent, "", ""
-	row.Text = undeliverableLine(rec, row, class) + "\n\n" + row.Text
+	row.Text = b.undeliverableLine(rec, row, class) + "\n\n" + row.Text
 	return row, true, nil
 }
 
 // undeliverableLine says in one line why a message goes to the parent
 // conversation. An answer of the session that is, or was, bound in its place
 // says whose it is.
-func undeliverableLine(rec core.Binding, row store.Outbox, class core.SendClass) string {
+func (b *Bindings) undeliverableLine(rec core.Binding, row store.Outbox, class core.SendClass) string {
+	w := b.o.Settings(row.Address.Channel, row.Address.Account).Language
 	if rec.Session == row.Session && row.Kind != store.OutCommand &&
 		(rec.Status == core.BindingSuspended || rec.Reason == core.EndThreadDeleted && class == core.SendGone) {
-		return threadbind.UndeliveredLine(rec)
+		return threadbind.UndeliveredLine(w, rec)
 	}
 	switch class {
 	case core.SendGone:
-		return "The thread is gone, so this comes here:"
+		return w.MovedGone()
 	case core.SendClosed:
-		return "The thread is closed, so this comes here:"
+		return w.MovedClosed()
 	}
-	return "I may not write in the thread at present, so this comes here:"
+	return w.MovedForbidden()
 }

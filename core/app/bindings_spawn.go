@@ -47,7 +47,7 @@ func (b *Bindings) Open(
 ) error {
 	plan, ok := r.Handle.(threadbind.Plan)
 	if !ok {
-		return core.Errorf(threadbind.CodeThreadFailed, "the binding was given up meanwhile").WithRemedy("try again")
+		return threadbind.RefuseGivenUp()
 	}
 	return b.service.BindChild(ctx, plan, resumed, threadbind.Steps{
 		Commit: func(o threadbind.Opened) error { return commit(subagent.Opened{Address: o.Address, Data: o.Data}) },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 	"github.com/skein-bot/skein/threadbind"
 )
@@ -147,7 +148,7 @@ func TestTheOwnerIsToldOnceOfASuspension(t *testing.T) {
 	require.Equal(t, core.BindingSuspended, r.binding(b.ID).Status)
 	texts := r.channel.texts(room)
 	require.Len(t, texts, 3)
-	require.Contains(t, texts, threadbind.UndeliveredLine(r.binding(b.ID))+"\n\nMeow.")
+	require.Contains(t, texts, threadbind.UndeliveredLine(words.Language{}, r.binding(b.ID))+"\n\nMeow.")
 	require.Equal(t, 1, strings.Count(strings.Join(texts, "\n"), "What is written there waits"))
 }
 
@@ -159,7 +160,7 @@ func TestTheAnswerOfAGoneThreadIsOneMessage(t *testing.T) {
 	r.channel.fail(room.InThread("t1"), core.SendGone)
 	r.post(store.Outbox{OnceKey: "run/x/1", Kind: store.OutFinal, Address: room.InThread("t1"), Text: "Cats sleep.", Session: s.ID, Run: run.ID, Persona: "cats", Anchor: "7"})
 	require.Equal(t, core.EndThreadDeleted, r.binding(b.ID).Reason)
-	line := threadbind.UndeliveredLine(r.binding(b.ID))
+	line := threadbind.UndeliveredLine(words.Language{}, r.binding(b.ID))
 	require.Contains(t, line, "The thread of cats is gone")
 	require.Equal(t, []string{line + "\n\nCats sleep."}, r.channel.texts(room))
 	require.Empty(t, r.channel.texts(room.InThread("t1")))

@@ -184,7 +184,7 @@ func (a *App) bindingSettings(channel, account string) threadbind.Settings {
 		Enabled: r.Enabled, EnabledKey: r.EnabledKey, Idle: r.Idle, MaxAge: r.MaxAge,
 		SpawnSessions: r.SpawnSessions, SpawnSessionsKey: r.SpawnSessionsKey, SpawnContext: string(r.DefaultSpawnContext),
 		Placement: core.Placement(r.Placement), OnEnd: threadbind.OnEnd(r.OnEnd), OnLate: threadbind.OnLate(r.OnLate),
-		KeepEnded: r.KeepEnded, MaxPerUser: r.MaxPerUser, ArchiveAfter: def.Subagents.ArchiveAfter,
+		KeepEnded: r.KeepEnded, MaxPerUser: r.MaxPerUser, ArchiveAfter: def.Subagents.ArchiveAfter, Language: a.live().words,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/skein-bot/skein/core/model/openai"
 	"github.com/skein-bot/skein/core/model/scripted"
 	"github.com/skein-bot/skein/core/policy"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // snapshot is one configuration made ready: whatever a message needs of it is
@@ -29,6 +30,7 @@ type snapshot struct {
 	agents    map[string]agent.Definition
 	providers map[string]provider
 	settings  map[accountID]policy.Settings
+	words     words.Language
 }
 
 // provider is a model provider and the settings it was made from.
@@ -42,6 +44,13 @@ type provider struct {
 func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 	l := &snapshot{cfg: cfg, agents: make(map[string]agent.Definition), providers: make(map[string]provider)}
 	l.router, l.settings = router(cfg), allAccess(cfg)
+	if tag := cfg.Messages.Language; tag != "" {
+		w, err := words.Find(tag)
+		if err != nil {
+			return nil, err
+		}
+		l.words = w
+	}
 	for _, id := range cfg.AgentIDs() {
 		def, err := a.definition(cfg, id)
 		if err != nil {

@@ -44,13 +44,16 @@ func rooms() []room {
 		{folder: "examples/...", may: []string{"...", "!cmd/...", "!bench/...", "!internal/..."}},
 
 		// Operator configuration is usable alone, for example by an editor.
-		{folder: "config/...", may: []string{"core"}},
+		{folder: "config/...", may: []string{"core", "core/words"}},
 
 		// The contract: checkContract holds it to the standard library.
 		{folder: "core", testsMay: []string{"core/clock"}},
 
 		// Clocks implement the contract and need nothing else.
 		{folder: "core/clock/...", may: []string{"core"}},
+
+		// The catalogue of what people read: whoever speaks imports it.
+		{folder: "core/words/...", may: []string{"core"}},
 
 		// Policy is pure: it decides from its arguments.
 		{folder: "core/policy/...", may: []string{"core"}, testsMay: []string{"core/clock"}},
@@ -67,10 +70,10 @@ func rooms() []room {
 		// them resolved, adapters and bindings through interfaces they own.
 		{folder: "core/...", may: []string{"core/...", "!core/app/..."}},
 
-		// Bindings see the contract only. Their tests run on a real store.
+		// Bindings see the contract and the texts only. Their tests run on a real store.
 		{
 			folder:   "threadbind/...",
-			may:      []string{"core"},
+			may:      []string{"core", "core/words"},
 			testsMay: []string{"core/clock", "core/world", "core/store/..."},
 		},
 
