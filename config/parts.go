@@ -26,8 +26,6 @@ const (
 	PartAlerts      Part = "alerts"
 	PartBudgets     Part = "budgets"
 	PartAttachments Part = "attachments"
-	PartHistory     Part = "group history"
-	PartReset       Part = "session reset"
 	PartSessions    Part = "session tools"
 	PartAnnounce    Part = "announce timeout"
 )
@@ -41,7 +39,7 @@ func AllParts() Parts {
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
 		PartAlerts, PartBudgets, PartAttachments,
-		PartHistory, PartReset, PartSessions, PartAnnounce,
+		PartSessions, PartAnnounce,
 	}
 }
 
@@ -77,10 +75,6 @@ func (c *Config) uses() []use {
 	add(c.Alerts.To != "", PartAlerts, "alerts", "to")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
-	written(PartHistory, "messages", "historyLimit")
-	written(PartReset, "session", "reset")
-	written(PartReset, "session", "resetByType")
-	written(PartReset, "session", "resetByChannel")
 	written(PartSessions, "tools", "sessions", "visibility")
 	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
 	for _, id := range c.AgentIDs() {

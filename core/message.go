@@ -14,8 +14,15 @@ type EventKind string
 
 // The kinds of inbound event.
 const (
-	EventMessage  EventKind = "message"
-	EventEdit     EventKind = "edit"
+	EventMessage EventKind = "message"
+	// EventEdit: the author of a message changed it. The adapter reports it with
+	// the message's own ID, Address and Author, with Text and Attachments as
+	// they are now, and with a Revision of its own for each edit. One whose text
+	// is as before (a link preview came) is harmless.
+	EventEdit EventKind = "edit"
+	// EventDelete: a message is gone. ID and Address name it; Author is its
+	// author, or whoever deleted it, or zero where the platform does not say.
+	// A platform that deletes many at once is one event for each.
 	EventDelete   EventKind = "delete"
 	EventReaction EventKind = "reaction"
 	EventPress    EventKind = "press" // a button

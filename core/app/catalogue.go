@@ -130,6 +130,21 @@ func (c intakeConfig) UserLimits(channel, account string) policy.UserLimits {
 	return policy.UserLimits(c.a.live().cfg.UserLimits(channel, account))
 }
 
+func (c intakeConfig) HistoryLimit(channel, account string) int {
+	return c.a.live().cfg.HistoryLimit(channel, account)
+}
+
+func (c intakeConfig) Reset(channel string, kind core.ConversationKind, threaded bool) intake.ResetRules {
+	sort := config.ConversationKind(kind)
+	if threaded {
+		sort = config.ConversationThread
+	}
+	r := c.a.live().cfg.Reset(channel, sort)
+	return intake.ResetRules{Mode: intake.ResetMode(r.Mode), AtHour: r.AtHour, Idle: r.Idle}
+}
+
+func (c intakeConfig) Zone(id string) *time.Location { return c.a.zone(id) }
+
 func (c intakeConfig) Owners() []string        { return c.a.live().cfg.Commands.OwnerAllowFrom }
 func (c intakeConfig) CommandsAllow() []string { return c.a.live().cfg.Commands.AllowFrom }
 func (c intakeConfig) RefuseCommands() bool {

@@ -11,7 +11,7 @@ import (
 // commands returns the chat commands of this runtime.
 func (a *App) commands() command.Set {
 	return command.New(command.Options{
-		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Poster: a.delivery, Presence: a,
+		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Kernel: a.kernel, Poster: a.delivery, Presence: a,
 	})
 }
 

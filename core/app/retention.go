@@ -53,6 +53,7 @@ func keeps(r config.Retention) []kept {
 		{store.GrownOutbox, r.OutboxDays},
 		{store.GrownNotices, r.EventsDays},
 		{store.GrownUsage, r.EventsDays},
+		{store.GrownHistory, r.EventsDays},
 		{store.GrownArchived, r.ArchivedDays},
 		{store.GrownTranscript, r.TranscriptDays},
 	} {

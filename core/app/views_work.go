@@ -160,12 +160,14 @@ type RowView struct {
 	Tool string `json:"tool,omitempty"`
 	// Whether the tool call failed.
 	Failed bool `json:"failed,omitempty"`
+	// Whether a retry put other rows in its place.
+	Replaced bool `json:"replaced,omitempty"`
 	// The row as it is stored, only with raw.
 	Item json.RawMessage `json:"item,omitempty"`
 }
 
 // Transcript returns the whole history of a session in force now, compacted
-// rows included, the rows that a fork inherited before its own. With raw each
+// and replaced rows included, the rows that a fork inherited before its own. With raw each
 // row is as it is stored, reasoning included. The session is named as in
 // Session; archived ones are found too.
 func (v Views) Transcript(tx *store.Tx, ref string, raw bool) ([]RowView, error) {
@@ -191,7 +193,7 @@ func rowView(row store.Row, raw bool) (RowView, error) {
 	if err != nil {
 		return RowView{}, err
 	}
-	view := RowView{Row: row.ID, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: item.Kind}
+	view := RowView{Row: row.ID, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: item.Kind, Replaced: row.Replaced}
 	if raw {
 		view.Item = json.RawMessage(row.Body)
 		return view, nil

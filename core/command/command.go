@@ -83,6 +83,11 @@ type Stopper interface {
 	Stop(tx *store.Tx, session int64) (subagent.Stopped, error)
 }
 
+// Waker tells the kernel that a session has work; it does not block.
+type Waker interface {
+	Wake(session int64, lane store.Lane, urgent bool)
+}
+
 // Presence shows people that something is being done; it must not block.
 type Presence interface {
 	Typing(ctx context.Context, at core.Address)
@@ -96,6 +101,7 @@ type Options struct {
 	Config   Config
 	Bindings Bindings
 	Stopper  Stopper
+	Kernel   Waker
 	Poster   subagent.Poster
 	Presence Presence // may be nil
 }
@@ -116,6 +122,7 @@ func New(o Options) Set {
 		{"new", "[model]", "stop, and begin anew", s.fresh},
 		{"queue", "[steer|followup|collect|interrupt|default]", "what a message does while an answer is in progress", s.queue},
 		{"reset", "", "stop, and forget this conversation", s.reset},
+		{"retry", "", "answer the last message again", s.retry},
 		{"session", "idle|max-age [duration|off]", "limits of the binding here", s.session},
 		{"status", "", "what this conversation leads to and does", s.status},
 		{"stop", "", "stop the answer in progress and all sub-agents below", s.stop},

@@ -56,10 +56,10 @@ func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 			return Reply{}, err
 		}
 	}
+	if err := s.forget(tx, r, session.ID); err != nil {
+		return Reply{}, err
+	}
 	if session.ID != 0 {
-		if err := tx.NewGeneration(session.ID); err != nil {
-			return Reply{}, err
-		}
 		err = tx.SetSetting(session.ID, store.SettingModel, model)
 	}
 	return Reply{Text: freshText(what, model)}, err
@@ -71,10 +71,19 @@ func (s Set) reset(tx *store.Tx, r Request) (Reply, error) {
 		return Reply{}, refuseUsage("/reset alone")
 	}
 	what, err := s.halt(tx, r)
-	if err == nil && r.Session.ID != 0 {
-		err = tx.NewGeneration(r.Session.ID)
+	if err == nil {
+		err = s.forget(tx, r, r.Session.ID)
 	}
 	return Reply{Text: resetText(what)}, err
+}
+
+// forget begins an empty history in a session that exists, and forgets what was
+// seen in the place.
+func (s Set) forget(tx *store.Tx, r Request, session int64) error {
+	if _, err := tx.TakeSeen(r.Message.Address.Place(), 0); err != nil || session == 0 {
+		return err
+	}
+	return tx.NewGeneration(session)
 }
 
 // queue is /queue.

@@ -21,6 +21,9 @@ const (
 	CodeTargetAmbiguous = "target_ambiguous"
 	CodeModelUnknown    = "model_unknown"
 	CodeQueueMode       = "queue_mode_unknown"
+	CodeRetryNothing    = "retry_nothing"
+	CodeRetryBusy       = "retry_busy"
+	CodeRetryOthers     = "retry_not_yours"
 )
 
 // nameLimit is the longest name in a text, in characters.
@@ -58,6 +61,19 @@ func refuseModel(ref string) *core.Error {
 func refuseQueue(mode string) *core.Error {
 	return core.Errorf(CodeQueueMode, "%q is no queue mode", core.Clip(mode, nameLimit)).
 		WithRemedy("write steer, followup, collect, interrupt, or default")
+}
+
+func refuseNothingToRetry() *core.Error {
+	return core.Errorf(CodeRetryNothing, "there is nothing to answer again here").WithRemedy("write a message first")
+}
+
+func refuseRetryBusy() *core.Error {
+	return core.Errorf(CodeRetryBusy, "the answer is not finished yet, or its sub-agents are at work").
+		WithRemedy("wait for them, or stop them with /stop; then /retry")
+}
+
+func refuseRetryOfOthers() *core.Error {
+	return core.Errorf(CodeRetryOthers, "the last message is somebody else's").WithRemedy("they or an operator can have it answered again; or write it yourself")
 }
 
 // candidate names one of several targets.

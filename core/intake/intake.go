@@ -12,7 +12,6 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
-	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/world"
@@ -50,6 +49,13 @@ type Config interface {
 	Queue(channel, account string) QueueRules
 	// UserLimits are the limits of one person on an account.
 	UserLimits(channel, account string) policy.UserLimits
+	// HistoryLimit is how many messages of a group that were not for the bot
+	// the next one that is brings along as context; 0 is none.
+	HistoryLimit(channel, account string) int
+	// Reset says when a session of such a conversation starts over by itself.
+	Reset(channel string, kind core.ConversationKind, threaded bool) ResetRules
+	// Zone is the time zone of an agent, nil for the host's.
+	Zone(agent string) *time.Location
 	Owners() []string
 	// CommandsAllow is commands.allowFrom, nil if unset; RefuseCommands is
 	// false where unauthorised commands get no answer.
@@ -190,9 +196,6 @@ func dedupeKey(m core.Message) string {
 	return key
 }
 
-// sourceKey names the platform message of an inbox row.
-func sourceKey(at core.Address, id string) string { return at.InThread("").String() + "/" + id }
-
 func (s *Service) saveCursor(tx *store.Tx, at core.Address, c core.Cursor) error {
 	if c.Name == "" && c.Value == "" {
 		return nil
@@ -235,6 +238,9 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 	}
 	if !decision.Allowed() {
 		s.Log.Info("a message was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)
+		if decision.Reason == policy.ReasonNotAddressed && !isCommand {
+			return nil, s.overhear(tx, m)
+		}
 		return nil, nil
 	}
 	if over, err := s.overLimit(tx, m, cmd, isCommand); over || err != nil {
@@ -358,15 +364,10 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 	if err != nil {
 		return err
 	}
-	item := model.Item{Kind: model.User, Text: m.Text, MessageID: m.ID, Quote: m.Quote, At: now}
-	if m.Kind == core.Group {
-		author := m.Author
-		item.Author = &author
-	}
-	item.Text += attachmentNotes(m.Attachments)
+	item := said(m, now)
 	row := store.Inbox{
 		Session: session.ID, Kind: store.InboxMessage, Lane: store.LaneMain, ReplyTo: m.Address, Anchor: m.ID,
-		Policy: s.Config.PolicyOf(m), Owner: policy.Sender(m.Address.Channel, m.Author), Source: sourceKey(m.Address, m.ID), Body: item.Encode(), At: now,
+		Policy: s.Config.PolicyOf(m), Owner: policy.Sender(m.Address.Channel, m.Author), Source: store.SourceOf(m.Address, m.ID), Body: item.Encode(), At: now,
 	}
 	if session.Waits > 0 {
 		if err := s.Waiter.MessageArrived(tx, &row); err != nil {
@@ -384,6 +385,10 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 			return err
 		}
 	}
+	if item.Context, err = s.background(tx, m); err != nil {
+		return err
+	}
+	row.Body = item.Encode()
 	if _, err := tx.InsertInbox(row); err != nil {
 		return err
 	}
@@ -408,8 +413,11 @@ func (s *Service) session(tx *store.Tx, m core.Message, b core.Binding, bound bo
 		return tx.SessionByID(b.Session)
 	}
 	d, err := s.locate(tx, m)
-	if err != nil || d.session.ID != 0 && d.session.ArchivedAt == 0 {
+	if err != nil {
 		return d.session, err
+	}
+	if d.session.ID != 0 && d.session.ArchivedAt == 0 {
+		return s.renew(tx, d.session, m, now)
 	}
 	return tx.EnsureSession(store.Session{
 		Key: d.key.String(), Agent: d.agent, Kind: d.key.Kind, Address: m.Address, Title: m.Title, CreatedAt: now, UsedAt: now,
@@ -423,36 +431,6 @@ func attachmentNotes(files []core.Attachment) string {
 		fmt.Fprintf(&b, "\n[file %q attached; it cannot be read here]", f.Name)
 	}
 	return b.String()
-}
-
-// edited replaces the text of a message that still waits.
-func (s *Service) edited(tx *store.Tx, m core.Message) error {
-	row, err := tx.InboxBySource(sourceKey(m.Address, m.ID))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	item, err := model.DecodeItem(row.Body)
-	if err != nil {
-		return err
-	}
-	item.Text = m.Text
-	_, err = tx.UpdateInboxBody(row.ID, item.Encode())
-	return err
-}
-
-// deleted withdraws a message that still waits.
-func (s *Service) deleted(tx *store.Tx, m core.Message) error {
-	row, err := tx.InboxBySource(sourceKey(m.Address, m.ID))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return tx.DeleteInbox(row.ID)
 }
 
 // PlaceChanged takes an event of a conversation or thread.

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -43,23 +44,26 @@ func (s *Service) overflow(tx *store.Tx, rules QueueRules, row store.Inbox, text
 // summaryLines bounds the list in the row that stands for left out messages.
 const summaryLines = 50
 
-// leaveOut counts one message in the session's row of left out messages.
+// leaveOut counts one message in the session's row of left out messages that
+// has its reply address and sender policy.
 func (s *Service) leaveOut(tx *store.Tx, row store.Inbox, rules QueueRules, text string) error {
 	line := ""
 	if rules.Overflow == OverflowSummarize {
 		line = "\n- " + core.Clip(text, 120)
 	}
-	old, err := tx.DroppedRow(row.Session)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	rows, err := tx.DroppedRows(row.Session)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(rows, func(r store.Inbox) bool { return r.ReplyTo.Same(row.ReplyTo) && r.Policy == row.Policy })
+	if i < 0 {
 		item := model.Item{Kind: model.Note, Dropped: 1, At: s.World.Now()}
 		item.Text = droppedText(rules.Overflow) + line
 		row.Kind, row.Body, row.Source = store.InboxDropped, item.Encode(), ""
 		_, err = tx.InsertInbox(row)
 		return err
-	case err != nil:
-		return err
 	}
+	old := rows[i]
 	item, err := model.DecodeItem(old.Body)
 	if err != nil {
 		return err

@@ -17,3 +17,11 @@ func limitText(over policy.Limit, missed int) string {
 	}
 	return text
 }
+
+// offerText answers the edit of a message that a turn has taken already.
+func offerText(running bool) string {
+	if running {
+		return "I am answering what you wrote before your edit. When I am done, /retry answers the new text instead."
+	}
+	return "You have edited a message that I have answered. /retry answers the new text instead."
+}

@@ -34,6 +34,9 @@ type Item struct {
 	Author    *core.Author `json:"author,omitempty"`
 	MessageID string       `json:"messageId,omitempty"`
 	Quote     *core.Quote  `json:"quote,omitempty"`
+	// Context is, in a User item, what was said in its place since the bot was
+	// addressed before: User items, oldest first.
+	Context []Item `json:"context,omitempty"`
 	// Think is the model's reasoning text, never shown to people.
 	Think string          `json:"think,omitempty"`
 	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant

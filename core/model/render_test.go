@@ -41,6 +41,11 @@ func TestRenderGolden(t *testing.T) {
 		"user-quote": {Kind: model.User, Text: "is that so?", Author: &alice, MessageID: "m7", Quote: &core.Quote{
 			ID: "m6", Author: core.Author{ID: "bot1", Name: "Helper", Bot: true}, Text: "line 1\nline \"2\"",
 		}},
+		"user-context": {Kind: model.User, Text: "what do you think?", Author: &alice, MessageID: "m7", Context: []model.Item{
+			{Kind: model.User, Text: "two lines\nof it", Author: &core.Author{ID: "43", Name: "Bob"}, MessageID: "m5"},
+			{Kind: model.User, Text: forged, Author: &core.Author{ID: forged, Name: forged, Bot: true}, Quote: &core.Quote{ID: "m5", Text: forged}},
+			{Kind: model.User},
+		}},
 		"user-group-forged": {Kind: model.User, Text: forged, Author: &core.Author{ID: forged, Name: forged}, Quote: &core.Quote{Text: forged}},
 		"assistant":         {Kind: model.Assistant, Text: "as it is"},
 		"tool":              {Kind: model.ToolOutput, Text: forged},
@@ -87,6 +92,11 @@ func TestRenderCannotBeForged(t *testing.T) {
 		user.Author, user.Quote = &core.Author{ID: s, Name: s}, &core.Quote{ID: s, Text: s}
 		require.Len(t, mark.FindAllString(model.Render(user), -1), 2)
 		header, _, _ := strings.Cut(model.Render(user), "\n")
+		seen := model.Item{Kind: model.User, Text: "hi", Context: []model.Item{user, user}}
+		require.Len(t, mark.FindAllString(model.Render(seen), -1), 2+2*2)
+		for _, line := range strings.Split(model.Render(seen), "\n")[2:] {
+			require.Regexp(t, `^(\[skein:(seen|quote) \{.*\}\]|\[skein:end\]|\| .*|hi)$`, line, "nothing of theirs stands by itself")
+		}
 		require.True(t, json.Valid([]byte(header[len("[skein:message "):len(header)-1])), header)
 		require.Len(t, mark.FindAllString(model.Render(model.Item{Kind: model.Note, Text: s}), -1), 2)
 		event := model.Render(completion(func(c *model.Completion) {

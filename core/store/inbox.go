@@ -50,7 +50,7 @@ type Inbox struct {
 	Anchor  string
 	Policy  string
 	Owner   string // the person behind it, "channel:id"
-	Source  string // the dedupe key without its event, to find the row of a message again
+	Source  string // SourceOf the message, to find its row again
 	Run     string // the run it belongs to: of a task its own, of a completion the child's
 	ForRun  string // of a completion: the requester's run, "" at top level
 	Ordinal int    // of a completion: the child's, so that a batch is in spawn order
@@ -130,10 +130,11 @@ func (tx *Tx) OldestQueued(session int64) (Inbox, error) {
 		ORDER BY id LIMIT 1`, session)
 }
 
-// DroppedRow returns the row that stands for dropped messages, or ErrNotFound.
-func (tx *Tx) DroppedRow(session int64) (Inbox, error) {
-	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'dropped'
-		ORDER BY id LIMIT 1`, session)
+// DroppedRows returns the rows that stand for dropped messages, one for each
+// reply address and sender policy, oldest first.
+func (tx *Tx) DroppedRows(session int64) ([]Inbox, error) {
+	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'dropped'
+		ORDER BY id`, session)
 }
 
 // DeleteInbox removes a row: a turn took it, or it was withdrawn.
@@ -147,6 +148,12 @@ func (tx *Tx) DeleteInbox(id int64) error {
 func (tx *Tx) UpdateInboxBody(id int64, body string) (ok bool, err error) {
 	n, err := tx.exec(`UPDATE inbox SET body = $2 WHERE id = $1 AND state IN ('queued', 'held')`, id, body)
 	return n > 0, err
+}
+
+// SourceOf names the platform message behind an inbox row, whatever thread it is
+// in.
+func SourceOf(at core.Address, message string) string {
+	return at.InThread("").String() + "/" + message
 }
 
 // InboxBySource returns the row of a platform message that waits, queued or

@@ -14,6 +14,7 @@ type Grown string
 const (
 	GrownDedupe     Grown = "dedupe"     // keys of updates, from their arrival
 	GrownOutbox     Grown = "outbox"     // messages that nobody need look at, with their receipts, from their end
+	GrownHistory    Grown = "history"    // messages of groups that nobody's question has taken, from their arrival
 	GrownNotices    Grown = "notices"    // notes that a notice was given or a run undone
 	GrownArchived   Grown = "archived"   // archived sessions with all that is theirs, from the archiving
 	GrownTranscript Grown = "transcript" // rows of turns that have ended, of all sessions
@@ -43,6 +44,7 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 	query, ok := map[Grown]string{
 		GrownDedupe:     `SELECT COALESCE(MIN(at), 0) FROM dedupe`,
 		GrownOutbox:     `SELECT COALESCE(MIN(at), 0) FROM ` + outboxHead,
+		GrownHistory:    `SELECT COALESCE(MIN(at), 0) FROM history`,
 		GrownNotices:    `SELECT COALESCE(MIN(at), 0) FROM (SELECT MIN(at) AS at FROM once_notice UNION ALL SELECT MIN(at) AS at FROM tombstone) AS notices`,
 		GrownArchived:   `SELECT COALESCE(MIN(s.archived_at), 0) ` + archivedFree,
 		GrownTranscript: `SELECT COALESCE(MIN(at), 0) FROM ` + transcriptHead,
@@ -62,6 +64,8 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 	switch g {
 	case GrownDedupe:
 		return tx.exec(`DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
+	case GrownHistory:
+		return tx.exec(`DELETE FROM history WHERE id IN (SELECT id FROM history WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
 	case GrownNotices:
 		n, err = tx.exec(`DELETE FROM once_notice WHERE key IN (SELECT key FROM once_notice WHERE at < $1 LIMIT $2)`, int64(before), limit)
 		if err != nil || n == int64(limit) {

@@ -229,7 +229,7 @@ func (tx *Tx) TranscriptSize(s Session, row int64) (size int64, err error) {
 	for _, p := range spans {
 		var n int64
 		if err := tx.one(`SELECT COALESCE(SUM(OCTET_LENGTH(body)), 0) FROM transcript WHERE session_id = $1 AND generation = $2
-			AND id >= $3 AND id <= $4`, []any{p.session, p.generation, p.from, p.upTo}, &n); err != nil {
+			AND id >= $3 AND id <= $4`+standing, []any{p.session, p.generation, p.from, p.upTo}, &n); err != nil {
 			return 0, err
 		}
 		size += n

@@ -276,6 +276,10 @@ const (
 	SettingModel = "model" // the model that /new chose
 )
 
+// SettingEdited is what people did to messages of the session's last turn after
+// it had taken them, for /retry: the JSON of an intake.Edits.
+const SettingEdited = "edited"
+
 // settingColumn is where the session row has a setting, "" for nowhere.
 func settingColumn(name string) string {
 	switch name {
@@ -326,8 +330,8 @@ func (tx *Tx) RegisterNode(id string, now core.Millis) error {
 }
 
 // MigrateConversation rewrites what names a conversation that got another id:
-// the keys and addresses of its sessions, and what waits for it in the inbox
-// and the outbox. Bindings are threadbind's.
+// the keys and addresses of its sessions, its history, and what waits for it in
+// the inbox and the outbox. Bindings are threadbind's.
 func (tx *Tx) MigrateConversation(from, to core.Address) error {
 	sessions, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'group' AND key LIKE '%:group:%'`)
 	if err != nil {
@@ -345,6 +349,11 @@ func (tx *Tx) MigrateConversation(from, to core.Address) error {
 		if err := tx.migrateReplies(s.ID, from, to); err != nil {
 			return err
 		}
+	}
+	_, err = tx.exec(`UPDATE history SET conversation = $4 WHERE channel = $1 AND account = $2 AND conversation = $3`,
+		from.Channel, from.Account, from.Conversation, to.Conversation)
+	if err != nil {
+		return err
 	}
 	_, err = tx.exec(`UPDATE outbox SET conversation = $4 WHERE channel = $1 AND account = $2 AND conversation = $3
 		AND state IN ('queued', 'sending')`, from.Channel, from.Account, from.Conversation, to.Conversation)

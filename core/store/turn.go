@@ -188,13 +188,17 @@ type Row struct {
 	Body       string
 	Owner      string // the person whose words it has, "channel:id", "" for nobody's
 	At         core.Millis
+	// Replaced is set where a retry put other rows in its place.
+	Replaced bool
 }
 
-const rowColumns = `id, session_id, generation, turn_id, seq, kind, body, owner, at`
+const rowColumns = `id, session_id, generation, turn_id, seq, kind, body, owner, at, replaced`
 
 func scanRow(s scanner) (Row, error) {
 	var r Row
-	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Turn, &r.Seq, &r.Kind, &r.Body, &r.Owner, &r.At)
+	var replaced int64
+	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Turn, &r.Seq, &r.Kind, &r.Body, &r.Owner, &r.At, &replaced)
+	r.Replaced = replaced != 0
 	return r, err
 }
 
@@ -206,22 +210,27 @@ func (tx *Tx) AppendRow(r Row) (int64, error) {
 }
 
 // Transcript returns the rows of the session's current history from
-// ContextFrom on, oldest first, a fork's inherited rows before its own.
-func (tx *Tx) Transcript(s Session) ([]Row, error) { return tx.rows(s, s.ContextFrom) }
+// ContextFrom on, oldest first, a fork's inherited rows before its own. What a
+// retry replaced is left out.
+func (tx *Tx) Transcript(s Session) ([]Row, error) { return tx.rows(s, s.ContextFrom, standing) }
 
-// WholeTranscript returns every row of the current history, compacted ones
-// too.
-func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.rows(s, 0) }
+// WholeTranscript returns every row of the current history, compacted and
+// replaced ones too.
+func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.rows(s, 0, "") }
 
-func (tx *Tx) rows(s Session, from int64) ([]Row, error) {
+// standing picks the rows that nothing replaced, in a span that ends at $4. A
+// fork does not see what was replaced after it.
+const standing = ` AND (replaced = 0 OR replaced >= $4)`
+
+func (tx *Tx) rows(s Session, from int64, which string) ([]Row, error) {
 	spans, err := tx.spans(s, from, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	var out []Row
 	for _, p := range spans {
-		rows, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4
-			ORDER BY id`, p.session, p.generation, p.from, p.upTo)
+		rows, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4`+
+			which+` ORDER BY id`, p.session, p.generation, p.from, p.upTo)
 		if err != nil {
 			return nil, err
 		}

@@ -62,12 +62,17 @@ func testInbox(s *suite) {
 	require.Equal(s, []string{"0", "1", "2"}, s.queued(a.ID))
 
 	count := func(id int64) int { return get(s, func(tx *store.Tx) (int, error) { return tx.CountQueued(id) }) }
-	missing(s, func(tx *store.Tx) (store.Inbox, error) { return tx.DroppedRow(a.ID) })
+	dropped := func(id int64) []store.Inbox {
+		return get(s, func(tx *store.Tx) ([]store.Inbox, error) { return tx.DroppedRows(id) })
+	}
+	require.Empty(s, dropped(a.ID))
 	s.put(store.Inbox{Session: a.ID, Kind: store.InboxDropped, Lane: store.LaneMain, Body: "dropped"})
 	s.put(store.Inbox{Session: a.ID, Kind: store.InboxTask, Lane: store.LaneSubagent, Body: "task"})
 	require.Equal(s, 3, count(a.ID), "messages count, the row for dropped ones and a task do not")
 	require.Zero(s, count(b.ID))
-	require.Equal(s, "dropped", get(s, func(tx *store.Tx) (store.Inbox, error) { return tx.DroppedRow(a.ID) }).Body)
+	require.Empty(s, dropped(b.ID))
+	require.Len(s, dropped(a.ID), 1)
+	require.Equal(s, "dropped", dropped(a.ID)[0].Body)
 	require.Equal(s, "0", get(s, func(tx *store.Tx) (store.Inbox, error) { return tx.OldestQueued(a.ID) }).Body)
 }
 

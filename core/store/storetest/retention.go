@@ -18,7 +18,7 @@ func (s *suite) sweep(g store.Grown, before core.Millis, limit int) int64 {
 }
 
 func testRetention(s *suite) {
-	all := []store.Grown{store.GrownDedupe, store.GrownOutbox, store.GrownNotices, store.GrownArchived, store.GrownTranscript, store.GrownUsage}
+	all := []store.Grown{store.GrownDedupe, store.GrownOutbox, store.GrownNotices, store.GrownArchived, store.GrownTranscript, store.GrownUsage, store.GrownHistory}
 	for _, g := range all {
 		require.Zero(s, s.oldest(g), "%s of an empty store", g)
 		require.Zero(s, s.sweep(g, 1_000, 100), "%s", g)
@@ -36,8 +36,9 @@ func testRetention(s *suite) {
 			_, err := tx.FirstNotice(key, core.Millis(10*(i+1)), 0)
 			return err
 		})
+		s.see(key, address("t1").Place(), core.Millis(10*(i+1)))
 	}
-	for _, g := range []store.Grown{store.GrownDedupe, store.GrownNotices} {
+	for _, g := range []store.Grown{store.GrownDedupe, store.GrownNotices, store.GrownHistory} {
 		require.Equal(s, core.Millis(10), s.oldest(g), "%s", g)
 		require.Equal(s, int64(1), s.sweep(g, 30, 1), "%s: the limit", g)
 		require.Equal(s, int64(1), s.sweep(g, 30, 100), "%s: what is as old as the limit stays", g)

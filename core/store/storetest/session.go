@@ -259,6 +259,8 @@ func testMigrate(s *suite) {
 	second.Account = "second"
 	group, topic, other := add(from), add(from.InThread("7")), add(second)
 	s.put(store.Inbox{Session: topic.ID, Kind: store.InboxMessage, Lane: store.LaneMain, ReplyTo: from.InThread("7"), Body: "in"})
+	s.see("s1", from.InThread("7").Place(), 1)
+	s.see("s2", second.Place(), 1)
 	out, sent, theirs := s.post(store.Outbox{Address: from.InThread("7")}), s.post(store.Outbox{Address: from}), s.post(store.Outbox{Address: second})
 	s.write(func(tx *store.Tx) error {
 		_, err := tx.RecordReceipt(sent, 0, "p", true, 1)
@@ -273,6 +275,8 @@ func testMigrate(s *suite) {
 	}
 	rows := get(s, func(tx *store.Tx) ([]store.Inbox, error) { return tx.QueuedInbox(topic.ID, 10) })
 	require.Equal(s, to.InThread("7"), rows[0].ReplyTo)
+	require.Equal(s, []string{"s1"}, s.takeSeen(to.InThread("7").Place(), 10))
+	require.Equal(s, []string{"s2"}, s.takeSeen(second.Place(), 10))
 	for id, want := range map[int64]core.Address{out: to.InThread("7"), sent: from, theirs: second} {
 		require.Equal(s, want, s.outboxNow(id).Address)
 	}

@@ -189,16 +189,18 @@ type copied struct {
 	id      int64
 	history []store.Row
 	from    int64
+	turn    int64 // its last one
+	retried int64 // the newest row at its last retry
 }
 
 func (c *copied) prompt() []string {
-	return rowTexts(slices.DeleteFunc(slices.Clone(c.history), func(r store.Row) bool { return r.ID < c.from }))
+	return rowTexts(slices.DeleteFunc(slices.Clone(c.history), func(r store.Row) bool { return r.ID < c.from || r.Replaced }))
 }
 
-// testTranscriptModel: forks, compactions and new generations in any order
-// read as if each fork had copied its parent's history.
+// testTranscriptModel: forks, compactions, retries and new generations in any
+// order read as if each fork had copied its parent's history.
 func testTranscriptModel(s *suite) {
-	kinds := []string{"append", "append", "append", "compact", "fork", "fork", "new"}
+	kinds := []string{"append", "append", "append", "retry", "turn", "compact", "fork", "fork", "new"}
 	rapid.Check(s.T, func(t *rapid.T) {
 		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) op {
 			return op{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(0, 5).Draw(t, "session"), rapid.IntRange(0, 20).Draw(t, "row")}
@@ -239,11 +241,21 @@ func (o op) apply(tx *store.Tx, c *copied, text string) (child *copied, err erro
 	}
 	switch o.kind {
 	case "append":
-		r := store.Row{Session: c.id, Generation: now.Generation, Kind: "user", Body: text}
+		r := store.Row{Session: c.id, Generation: now.Generation, Turn: c.turn, Kind: "user", Body: text}
 		if r.ID, err = tx.AppendRow(r); err != nil {
 			return nil, err
 		}
 		c.history = append(c.history, r)
+	case "turn":
+		c.turn++
+	case "retry": // of a turn that is one of its own, not of those it inherited
+		for i, r := range c.history {
+			c.history[i].Replaced = r.Replaced || r.Session == c.id && r.Turn == c.turn
+		}
+		if c.retried, err = tx.LastRow(c.id); err != nil {
+			return nil, err
+		}
+		return nil, tx.ReplaceFrom(now, c.turn)
 	case "compact":
 		c.from = max(c.from, row)
 		return nil, tx.SetContextFrom(c.id, c.from)
@@ -251,6 +263,9 @@ func (o op) apply(tx *store.Tx, c *copied, text string) (child *copied, err erro
 		c.history, c.from = nil, 0
 		return nil, tx.NewGeneration(c.id)
 	case "fork":
+		if row <= c.retried {
+			return nil, nil // forks are made at the newest row, and a retried turn has one already
+		}
 		made, err := tx.InsertSession(store.Session{
 			Key: fmt.Sprintf("agent:main:subagent:m%d-%s", c.id, text), Agent: "main", Kind: core.SessionSubagent,
 			ContextFrom: now.ContextFrom, ForkSession: now.ID, ForkGeneration: now.Generation, ForkRow: row,
