@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/cmd/skein/chat"
+	"github.com/skein-bot/skein/cmd/skein/chat/fullscreen"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
@@ -27,15 +29,19 @@ import (
 const patienceHelp = "how long one line of a pipe may take to be answered"
 
 func chatCommand(e *env) *cobra.Command {
-	patience := 2 * time.Minute
+	o := chatOptions{patience: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk to the gateway from this terminal", Args: noProject,
 		Long: `Talk to the agent from this terminal, over the gateway's console channel. It
 attaches to the running gateway; if none runs, it runs one in its own process.
 
-Threads are #1, #2, ...: "/thread 1" goes there, "/thread main" comes back, Tab on
-an empty line goes to the next place, unread ones first. "/threads" lists them,
-"/help" lists the commands of the agent. Ctrl-D or "/quit" ends.
+It fills the terminal: the conversation, and the list of its threads with what
+goes on in each. Tab goes to the next place, unread ones first; Ctrl-G shows all
+keys; Ctrl-C leaves, and everything goes on without it. --plain writes line by
+line instead, as it also does where TERM is dumb.
+
+In both, threads are #1, #2, ...: "/thread 1" goes there, "/thread main" comes
+back; "/help" lists the commands of the agent; Ctrl-D or "/quit" ends.
 
 Without a terminal it reads lines, waits after each until everything is answered,
 and prints the conversation: a pipe is a script.`,
@@ -51,14 +57,15 @@ and prints the conversation: a pipe is a script.`,
 			if err != nil {
 				return err
 			}
-			load := func() (*config.Config, error) {
+			o.cfg, o.again = cfg, "skein chat"
+			o.load = func() (*config.Config, error) {
 				full, _, err := e.loadFully(name)
 				return full, err
 			}
-			return e.chat(ctx, chatOptions{cfg: cfg, load: load, patience: patience})
+			return e.chat(ctx, o)
 		}),
 	}
-	cmd.Flags().DurationVar(&patience, "patience", patience, patienceHelp)
+	o.flags(cmd.Flags())
 	return cmd
 }
 
@@ -70,12 +77,28 @@ type chatOptions struct {
 	load     func() (*config.Config, error)
 	greeting string
 	patience time.Duration
+	// again is the command that comes back here.
+	again string
+	// plain writes lines also on a terminal; background is for which one
+	// colours are chosen.
+	plain      bool
+	background string
+}
+
+// flags are those of every command that chats.
+func (o *chatOptions) flags(f *pflag.FlagSet) {
+	f.DurationVar(&o.patience, "patience", o.patience, patienceHelp)
+	f.BoolVar(&o.plain, "plain", false, "write line by line instead of filling the terminal")
+	f.StringVar(&o.background, "background", string(fullscreen.BackgroundAuto), "colours for a terminal that is dark or light; auto asks it")
 }
 
 // chat attaches to the gateway of a configuration, or runs it meanwhile.
 func (e *env) chat(ctx context.Context, o chatOptions) error {
 	if !usesHub(o.cfg) {
 		return errNoConsole(o.cfg)
+	}
+	if _, err := fullscreen.ParseBackground(o.background); err != nil {
+		return usagef("--background: %v", err)
 	}
 	ctx, atOnce, stop := signals(ctx)
 	defer stop()
@@ -119,8 +142,16 @@ func fileLog(cfg *config.Config) (log *slog.Logger, done func(), err error) {
 	return newLog(cfg, f), func() { _ = f.Close() }, nil
 }
 
-// talk runs the chat itself.
+// talk runs the chat itself: on the whole terminal, or line by line.
 func (e *env) talk(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
+	if e.fillsTerminal(o) {
+		return e.talkOnScreen(ctx, people, c, o, attached)
+	}
+	return e.talkInLines(ctx, people, c, o, attached)
+}
+
+// talkInLines is the chat that writes line by line.
+func (e *env) talkInLines(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
 	options := chat.Options{
 		People: people, Conversation: console.Main, User: console.Local, In: e.stdin, Out: e.stdout, Color: e.color(), Greeting: o.greeting,
 		Clock: e.clock, NewKey: newKeys(), Settled: settled(c), Patience: o.patience, Reconnect: attached,

@@ -25,11 +25,11 @@ import (
 type demoOptions struct {
 	fresh, headless bool
 	script, model   string
-	patience        time.Duration
+	chat            chatOptions
 }
 
 func demoCommand(e *env) *cobra.Command {
-	var o demoOptions
+	o := demoOptions{chat: chatOptions{patience: 2 * time.Minute}}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Try everything in this terminal: no keys, no network, no setup", Args: cobra.NoArgs,
 		Long: `Talk to a sample agent in this terminal. It sends sub-agents into threads, and
@@ -54,7 +54,7 @@ that one (ANTHROPIC_BASE_URL, ANTHROPIC_MODEL), unless --model scripted or
 	f.BoolVar(&o.headless, "headless", false, "without a terminal: run until stopped, or play --script")
 	f.StringVar(&o.script, "script", "", "play this conversation script against the demo's configuration, as skein test does; needs no terminal")
 	f.StringVar(&o.model, "model", "", `"scripted", or the id of a model of the service in the environment`)
-	f.DurationVar(&o.patience, "patience", 2*time.Minute, patienceHelp)
+	o.chat.flags(f)
 	return cmd
 }
 
@@ -80,7 +80,9 @@ func (e *env) demo(ctx context.Context, o demoOptions) error {
 	if o.headless {
 		return e.serveUntilStopped(ctx, cfg, newLog(cfg, e.stderr), load, noReadyFD)
 	}
-	return e.chat(ctx, chatOptions{cfg: cfg, load: load, greeting: e.demoGreeting(cfg), patience: o.patience})
+	o.chat.cfg, o.chat.load, o.chat.again = cfg, load, "skein demo"
+	o.chat.greeting = e.demoGreeting(cfg, e.fillsTerminal(o.chat))
+	return e.chat(ctx, o.chat)
 }
 
 func demoFolderError(dir string, err error) error {
@@ -209,24 +211,39 @@ func serviceOverlay(kind config.ProviderType, key, base, id string) (*json5.Node
 	return doc.Tree, nil
 }
 
-// demoGreeting says what to try.
-func (e *env) demoGreeting(cfg *config.Config) string {
+// demoGreeting says what to try, on the whole terminal or line by line.
+func (e *env) demoGreeting(cfg *config.Config, screen bool) string {
 	model := "a scripted model, no network"
 	if name := cfg.Agents.Defaults.Model; !strings.HasPrefix(name, "demo/") {
 		model = "the model " + name
 	}
-	text := fmt.Sprintf(`Skein demo: two agents on %s.
-Everything is kept in ./%s
+	text := fmt.Sprintf("Skein demo: two agents on %s.\nEverything is kept in ./%s\n", model, demo.Folder)
+	if screen {
+		text += demoTriesOnScreen
+	} else {
+		text += demoTries
+	}
+	if _, err := os.Stat(filepath.Join(cfg.StateDir(), "skein.db")); !errors.Is(err, fs.ErrNotExist) {
+		text += "Going on from last time (--fresh starts over).\n\n"
+	}
+	return text
+}
 
+// What to try, with the keys of either kind of chat.
+const (
+	demoTries = `
   research cats and dogs    two sub-agents, each in a thread of its own
   /thread 1                 go into a thread: only that sub-agent answers there
   /thread main              come back (Tab goes to the next place)
   /agents   /help           who works; all commands
   Ctrl-D                    end; kill it if you like: started again, it goes on
 
-`, model, demo.Folder)
-	if _, err := os.Stat(filepath.Join(cfg.StateDir(), "skein.db")); !errors.Is(err, fs.ErrNotExist) {
-		text += "Going on from last time (--fresh starts over).\n\n"
-	}
-	return text
-}
+`
+	demoTriesOnScreen = `
+- ` + "`research cats and dogs`" + ` sends two sub-agents out, each in a thread of its own
+- Tab goes into a thread: only that sub-agent answers there; Tab comes back
+- ` + "`/agents`" + ` shows who works, ` + "`/help`" + ` all commands, Ctrl-G all keys
+- Ctrl-C leaves; kill it if you like: started again, it goes on
+
+`
+)

@@ -35,7 +35,7 @@ func (s style) paint(code, text string) string {
 //	          They dream, too.
 //	[#1 cats] -- a new thread: /thread 1 goes there
 func (s style) line(l Line) string {
-	prefix := "[" + clean(l.Place) + "] "
+	prefix := "[" + Clean(l.Place) + "] "
 	code := cyan
 	if l.Here {
 		code = dim
@@ -43,13 +43,13 @@ func (s style) line(l Line) string {
 	if l.From == "" {
 		text := prefix
 		if l.Text != "" {
-			text += "-- " + clean(l.Text)
+			text += "-- " + Clean(l.Text)
 		}
 		return s.paint(dim, strings.TrimRight(text, " ")) + "\n"
 	}
-	from := clean(l.From) + ":"
+	from := Clean(l.From) + ":"
 	indent := uniseg.StringWidth(prefix)
-	body := s.body(clean(strings.TrimSpace(l.Text)), indent, indent+uniseg.StringWidth(from)+1)
+	body := s.body(Clean(strings.TrimSpace(l.Text)), indent, indent+uniseg.StringWidth(from)+1)
 	return s.paint(code, prefix) + s.paint(authorCode(l), from) + " " + body + "\n"
 }
 
@@ -111,7 +111,7 @@ func authorCode(l Line) string {
 //
 //	main (#1: 2 new, #2: writing)>
 func (s style) prompt(screen *Screen) string {
-	name := clean(screen.HereName())
+	name := Clean(screen.HereName())
 	if uniseg.StringWidth(name) != len([]rune(name)) {
 		name = screen.here.label() // a terminal miscounts wide characters in its prompt
 	}
@@ -128,8 +128,8 @@ func (s style) prompt(screen *Screen) string {
 	return name + " (" + strings.Join(notes, ", ") + ")> "
 }
 
-// clean takes out what would steer the terminal. A tab stays, line breaks too.
-func clean(text string) string {
+// Clean takes out what would steer the terminal. A tab stays, line breaks too.
+func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

@@ -165,7 +165,7 @@ func (s *Screen) message(m console.Message) []Line {
 	}
 	s.shown[m.ID] = m.Changed
 	p := s.at(m.Thread)
-	line := Line{Place: p.name(), Here: p == s.here, From: s.author(m), Mine: m.By.ID == s.user, Text: m.Text}
+	line := Line{Place: p.name(), Here: p == s.here, From: Author(s.user, m), Mine: m.By.ID == s.user, Text: m.Text}
 	for _, f := range m.Files {
 		line.Text = strings.TrimSpace(line.Text + "\n[file " + f.Name + "]")
 	}
@@ -199,10 +199,10 @@ func (s *Screen) at(thread string) *place {
 	return s.threads[thread]
 }
 
-// author is how a writer is called.
-func (s *Screen) author(m console.Message) string {
+// Author is how the writer of a message is called on the screen of user.
+func Author(user string, m console.Message) string {
 	switch {
-	case m.By.ID == s.user:
+	case m.By.ID == user:
 		return "you"
 	case m.Persona != "":
 		return m.Persona
