@@ -55,6 +55,10 @@ type Intake interface {
 type Outgoing struct {
 	Address Address
 	Text    string
+	// Markdown is what Text was rendered from, where all of it is this one part
+	// and it has markup; "" else. A channel whose screens read Markdown
+	// themselves passes it on beside Text.
+	Markdown string
 	// Key names this part for ever: the same Key is the same message. Adapters
 	// with native idempotency pass it on.
 	Key string

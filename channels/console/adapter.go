@@ -182,6 +182,9 @@ func (a *Adapter) Send(ctx context.Context, out core.Outgoing) (core.Receipt, er
 		Account: a.account, Conversation: out.Address.Conversation, Thread: out.Address.Thread,
 		Text: strings.ToValidUTF8(out.Text, "\uFFFD"), Key: out.Key, ReplyTo: out.ReplyTo, Persona: out.Persona,
 	}
+	if md := strings.ToValidUTF8(out.Markdown, "\uFFFD"); checkText(md, true) == nil {
+		r.Markdown = md
+	}
 	sent, err := a.backend.Send(ctx, r)
 	for range 3 { // a move, another move, a lost anchor: more is no accident
 		refusal := new(Error)

@@ -60,6 +60,7 @@ type SendRequest struct {
 	Conversation string   `json:"conversation"`
 	Thread       string   `json:"thread,omitempty"`
 	Text         string   `json:"text"`
+	Markdown     string   `json:"markdown,omitempty"` // what Text was made from
 	Key          string   `json:"key,omitempty"`
 	ReplyTo      string   `json:"replyTo,omitempty"`
 	Persona      string   `json:"persona,omitempty"`

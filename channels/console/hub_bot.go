@@ -132,12 +132,15 @@ func (h *Hub) Send(_ context.Context, r SendRequest) (sent Sent, err error) {
 		if err := checkText(r.Text, len(r.Files) > 0); err != nil {
 			return err
 		}
+		if err := checkText(r.Markdown, true); err != nil {
+			return err
+		}
 		if err := c.checkReply(conv, r.ReplyTo); err != nil {
 			return err
 		}
 		c.unarchive(conv, thread, r.Account)
 		m := Message{
-			ID: c.newMessageID(), Seq: c.seq, Conversation: conv.ID, Thread: r.Thread, By: by, Persona: r.Persona, Text: r.Text,
+			ID: c.newMessageID(), Seq: c.seq, Conversation: conv.ID, Thread: r.Thread, By: by, Persona: r.Persona, Text: r.Text, Markdown: r.Markdown,
 			ReplyTo: r.ReplyTo, Files: r.Files, Buttons: r.Buttons, At: c.now, Key: r.Key,
 		}
 		c.putMessage(m)
@@ -196,7 +199,7 @@ func (h *Hub) Edit(_ context.Context, r EditRequest) (Done, error) {
 			return nil
 		}
 		next := *m
-		next.Text, next.EditedAt = r.Text, c.now
+		next.Text, next.Markdown, next.EditedAt = r.Text, "", c.now
 		c.putMessage(next)
 		return nil
 	})
@@ -216,7 +219,7 @@ func (h *Hub) Delete(_ context.Context, r DeleteRequest) (Done, error) {
 
 // deleted returns what remains of a message.
 func deleted(m Message) Message {
-	m.Deleted, m.Text, m.Files, m.Buttons, m.Reactions = true, "", nil, nil, nil
+	m.Deleted, m.Text, m.Markdown, m.Files, m.Buttons, m.Reactions = true, "", "", nil, nil, nil
 	return m
 }
 

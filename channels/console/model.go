@@ -111,6 +111,9 @@ type Message struct {
 	// Persona is the display name an account wrote under, "" for its own.
 	Persona string `json:"persona,omitempty"`
 	Text    string `json:"text"`
+	// Markdown is what Text was made from, for screens that draw it; "" where
+	// Text is all there is.
+	Markdown string `json:"markdown,omitempty"`
 	// Mentions are the accounts that the author addressed.
 	Mentions  []string    `json:"mentions,omitempty"`
 	ReplyTo   string      `json:"replyTo,omitempty"` // id of the message it answers

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/cmd/skein/chat/fullscreen"
+	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/command"
@@ -30,7 +31,7 @@ func (e *env) fillsTerminal(o chatOptions) bool {
 func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
 	options := fullscreen.Options{
 		People: people, Conversation: console.Main, User: console.Local, In: e.stdin.(*os.File), Out: e.stdout.(*os.File),
-		Clock: e.clock, Zone: e.zone, NewKey: newKeys(), Overview: overview(c), Commands: chatCommands(), Greeting: o.greeting,
+		Clock: e.clock, Zone: e.zone, NewKey: newKeys(), Overview: overview(c, o.cfg), Commands: chatCommands(), Greeting: o.greeting,
 		Reconnect: attached, Background: fullscreen.Background(o.background),
 	}
 	memory, err := fullscreen.OpenMemory(filepath.Join(o.cfg.StateDir(), memoryName))
@@ -39,7 +40,7 @@ func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client
 	}
 	options.Memory = memory
 	working, err := fullscreen.Run(ctx, options)
-	if err = errors.Join(err, memory.Close()); err != nil {
+	if err := errors.Join(err, memory.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.stdout, farewell(working, attached, o.again))
@@ -74,7 +75,7 @@ func chatCommands() []fullscreen.Command {
 }
 
 // overview asks the gateway what goes on in the places of the console.
-func overview(c *client) func(context.Context) ([]fullscreen.Work, error) {
+func overview(c *client, cfg *config.Config) func(context.Context) ([]fullscreen.Work, error) {
 	return func(ctx context.Context) ([]fullscreen.Work, error) {
 		var sessions []app.SessionView
 		var bindings []app.BindingView
@@ -85,7 +86,13 @@ func overview(c *client) func(context.Context) ([]fullscreen.Work, error) {
 		if err != nil {
 			return nil, err
 		}
-		return worksOf(sessions, bindings, tasks), nil
+		works := worksOf(sessions, bindings, tasks)
+		for i, w := range works {
+			if name := cfg.Agents.Entries[w.Agent].Name; name != "" {
+				works[i].Agent = name
+			}
+		}
+		return works, nil
 	}
 }
 

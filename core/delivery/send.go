@@ -147,7 +147,7 @@ func (w *worker) sendPart(it *item, parts []string) (v verdict, ok bool) {
 	part := it.row.PartsSent
 	var receipt core.Receipt
 	var err error
-	for _, out := range w.variants(it.row, part, parts[part]) {
+	for _, out := range w.variants(it.row, part, parts) {
 		if w.s.opts.World.Crash(world.OutboxBeforeSend) != nil {
 			return verdictLeft, false
 		}
@@ -170,10 +170,14 @@ func (w *worker) sendPart(it *item, parts []string) (v verdict, ok bool) {
 
 // variants returns how a part may be sent, best first: further ones are for
 // platforms that refuse the first. Only the first part answers the anchor.
-func (w *worker) variants(row store.Outbox, part int, text string) []core.Outgoing {
+func (w *worker) variants(row store.Outbox, part int, parts []string) []core.Outgoing {
+	text := parts[part]
 	out := core.Outgoing{Address: row.Address, Text: text, Key: w.s.messageKey(row, part), Persona: row.Persona}
 	if part == 0 {
 		out.ReplyTo = row.Anchor
+	}
+	if len(parts) == 1 && !row.Kind.Literal() && text != row.Text {
+		out.Markdown = row.Text
 	}
 	all := []core.Outgoing{out}
 	if plain := w.s.opts.Plain; plain != nil {

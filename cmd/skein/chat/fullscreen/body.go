@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/skein-bot/skein/channels/console"
+	"github.com/skein-bot/skein/channels/text"
 	"github.com/skein-bot/skein/cmd/skein/chat"
 )
 
@@ -94,9 +95,9 @@ func (m *Model) between(p *place, before, x *message) []string {
 }
 
 // line is a rule across the text with a word in it.
-func (m *Model) line(word string, rule, text lipgloss.Style) string {
+func (m *Model) line(word string, rule, style lipgloss.Style) string {
 	room := max(m.bodyWidth()-m.measure(word)-4, 0)
-	return draw(rule, "──") + " " + draw(text, word) + " " + draw(rule, strings.Repeat("─", room))
+	return draw(rule, "──") + " " + draw(style, word) + " " + draw(rule, strings.Repeat("─", room))
 }
 
 func (m *Model) at(x *message) time.Time { return time.UnixMilli(int64(x.At)).In(m.o.Zone) }
@@ -129,28 +130,31 @@ func (m *Model) message(x *message, now drawing) []string {
 		return x.lines
 	}
 	u := markup{m.theme, m.measure, now.width}
-	text := strings.TrimSpace(printable(x.Text))
 	switch {
 	case x.notice:
-		x.lines = wrap([]span{{text, m.theme.warn}}, now.width, hang{}, m.measure)
+		x.lines = wrap([]span{{printable(strings.ReplaceAll(x.Text, "\n", " ")), m.theme.warn}}, now.width, hang{}, m.measure)
 	case x.Deleted:
 		x.lines = []string{draw(m.theme.dim, textDeleted)}
 	default:
-		x.lines = append(m.said(u, x, text), m.attachments(x.Message)...)
+		x.lines = append(m.said(u, x), m.attachments(x.Message)...)
 	}
 	x.drawn = now
 	return x.lines
 }
 
 // said draws the text of a message.
-func (m *Model) said(u markup, x *message, text string) []string {
-	if text == "" {
+func (m *Model) said(u markup, x *message) []string {
+	said := strings.TrimSpace(printable(x.Text))
+	if said == "" {
 		return nil
 	}
 	if x.pending {
 		u.theme.plain = u.theme.dim
 	}
-	return u.plain(text)
+	if x.Markdown != "" {
+		return u.document(text.Parse(printable(x.Markdown)))
+	}
+	return u.plain(said)
 }
 
 func (m *Model) attachments(x console.Message) []string {

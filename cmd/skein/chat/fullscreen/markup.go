@@ -17,7 +17,7 @@ type markup struct {
 	width int
 }
 
-// Markdown draws a document.
+// document draws what was written as Markdown.
 func (u markup) document(doc *text.Document) []string {
 	return u.blocks(doc.Blocks, hang{}, true)
 }

@@ -195,7 +195,6 @@ type places struct {
 	list     map[Place]*place
 	here     *place
 	left     uint64 // news begin after it, in places that were never read
-	started  bool
 	answered *place // where somebody answered last, while the person was elsewhere
 }
 

@@ -96,7 +96,7 @@ func (m *Model) entry(p *place, width int) string {
 	right, rightStyle := "", m.theme.dim
 	switch {
 	case p.unread > 0:
-		right, rightStyle = fmt.Sprintf(" %d ", p.unread), m.theme.badge
+		right, rightStyle = fmt.Sprintf("%d ", p.unread), m.theme.badge
 		style = style.Bold(true)
 	case p.busy():
 		right = duration(m.o.Clock.Now().Sub(p.since)) + " "
@@ -125,7 +125,9 @@ func (m *Model) about(p *place) string {
 	if p.work.Agent != "" {
 		parts = append(parts, p.work.Agent)
 	}
-	parts = append(parts, stateText(p.state()))
+	if s := p.state(); s != StateIdle || p.work.Bound {
+		parts = append(parts, stateText(s))
+	}
 	if p.work.Detail != "" && p.state() == StateFailed {
 		parts = append(parts, p.work.Detail)
 	}

@@ -46,7 +46,7 @@ func stateText(s State) string {
 	case StateEnded:
 		return "ended"
 	}
-	return "idle"
+	return "listening"
 }
 
 // icon is a state in one cell.

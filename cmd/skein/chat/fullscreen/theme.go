@@ -77,7 +77,7 @@ func newTheme(dark bool, profile colorprofile.Profile) theme {
 		code:    s.Foreground(pick("6", "#e8b98a", "#9a4b12")),
 		link:    s.Underline(true).Foreground(pick("4", "#8ab4f8", "#1f5fbf")),
 		head:    s.Bold(true).Underline(true),
-		badge:   s.Bold(true).Foreground(pick("0", "#1b1e25", "#ffffff")).Background(pick("6", "#8ab4f8", "#1f5fbf")),
+		badge:   s.Bold(true).Foreground(pick("6", "#8ab4f8", "#1f5fbf")),
 		here:    s.Bold(true),
 		rule:    faint,
 		mark:    s.Foreground(pick("1", "#f2868f", "#b42335")),
@@ -92,7 +92,6 @@ func newTheme(dark bool, profile colorprofile.Profile) theme {
 	}
 	t.lang = t.block.Foreground(pick("8", "#8b93a1", "#6b7280"))
 	if profile <= colorprofile.ASCII {
-		t.badge = s.Bold(true)
 		t.code = s.Bold(true)
 		t.lang = s.Faint(true)
 	}

@@ -94,7 +94,7 @@ func breakLine(glyphs []glyph, start, room int) (end, next int) {
 
 // closing tells that a line must not begin with this.
 func closing(g string) bool {
-	return strings.Contains("。、，．！？）」』】〉》：；)]},.!?:;", g)
+	return strings.ContainsAny(g, "。、，．！？）」』】〉》：；)]},.!?:;")
 }
 
 // paint draws glyphs, each run in the style of its span.
