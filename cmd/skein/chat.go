@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/skein-bot/skein/channels/console"
@@ -65,7 +64,7 @@ and prints the conversation: a pipe is a script.`,
 			return e.chat(ctx, o)
 		}),
 	}
-	o.flags(cmd.Flags())
+	o.flags(cmd)
 	return cmd
 }
 
@@ -86,7 +85,8 @@ type chatOptions struct {
 }
 
 // flags are those of every command that chats.
-func (o *chatOptions) flags(f *pflag.FlagSet) {
+func (o *chatOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.DurationVar(&o.patience, "patience", o.patience, patienceHelp)
 	f.BoolVar(&o.plain, "plain", false, "write line by line instead of filling the terminal")
 	f.StringVar(&o.background, "background", string(fullscreen.BackgroundAuto), "colours for a terminal that is dark or light; auto asks it")

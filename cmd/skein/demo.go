@@ -54,7 +54,7 @@ that one (ANTHROPIC_BASE_URL, ANTHROPIC_MODEL), unless --model scripted or
 	f.BoolVar(&o.headless, "headless", false, "without a terminal: run until stopped, or play --script")
 	f.StringVar(&o.script, "script", "", "play this conversation script against the demo's configuration, as skein test does; needs no terminal")
 	f.StringVar(&o.model, "model", "", `"scripted", or the id of a model of the service in the environment`)
-	o.chat.flags(f)
+	o.chat.flags(cmd)
 	return cmd
 }
 

@@ -173,14 +173,14 @@ func (m *Model) attachments(x console.Message) []string {
 
 // printable takes out what would steer the terminal, and what turns the
 // direction of text round for more than itself.
-func printable(text string) string {
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069':
 			return -1
 		}
 		return r
-	}, chat.Clean(text))
+	}, chat.Clean(s))
 }
 
 // total counts the lines of a place.
