@@ -126,7 +126,7 @@ func TestPausesDoubleAndHonourTheService(t *testing.T) {
 	require.Equal(t, time.Second, pause(1, errors.New("x")))
 	require.Equal(t, 4*time.Second, pause(3, errors.New("x")))
 	require.Equal(t, 7*time.Second, pause(1, &model.Error{Class: model.RateLimited, After: 7 * time.Second}))
-	require.Equal(t, time.Minute, pause(1, &model.Error{Class: model.RateLimited, After: time.Hour}))
+	require.Equal(t, time.Hour, pause(1, &model.Error{Class: model.RateLimited, After: time.Hour}))
 }
 
 func TestAPanicOfAToolIsItsFailure(t *testing.T) {

@@ -4,97 +4,110 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 )
 
-// modelAttempts is how often one call is tried while nothing was shown; the
-// pauses double from modelPause, so that trouble of up to 15 s does not end a
-// turn.
+// How often one call is tried while nothing was shown, and for how long in all
+// it waits in between: trouble of a few seconds does not end a turn. Where
+// another model stands ready, a longer wait goes to that one at once.
 const (
-	modelAttempts = 5
-	modelPause    = time.Second
-	modelPauseMax = time.Minute
+	modelAttempts  = 5
+	modelPause     = time.Second // doubled for each attempt
+	modelWait      = 15 * time.Second
+	modelWaitAlone = time.Minute
+	// modelCooldown is how long a model that failed is asked last, where its
+	// service does not say how long.
+	modelCooldown = time.Minute
 )
+
+// candidate is a model that a call may go to.
+type candidate struct {
+	ref  string
+	info model.Info
+}
+
+// candidates returns the turn's model and the agent's fallbacks in the order
+// in which they are asked, and how many of them are ready.
+func (t *turn) candidates() (out []candidate, ready int) {
+	now := t.r.opts.World.Now()
+	byKey := make(map[model.Key]candidate)
+	var keys []model.Key
+	for _, ref := range append([]string{t.modelRef()}, t.def.Fallbacks...) {
+		c := candidate{ref, t.r.opts.Catalogue.Info(ref)}
+		if _, known := byKey[c.info.Key]; !known {
+			byKey[c.info.Key] = c
+			keys = append(keys, c.info.Key)
+		}
+	}
+	for _, k := range t.r.cooldowns.Order(keys, now) {
+		out = append(out, byKey[k])
+		if !t.r.cooldowns.Cooling(k, now) {
+			ready++
+		}
+	}
+	return out, ready
+}
 
 // call asks the turn's model, and where that fails the agent's fallbacks, in
 // order; not after a refusal, which is an answer. A model that failed cools
 // down: for a while it is asked last.
 func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err error) {
-	refs := t.r.cooling.order(append([]string{t.modelRef()}, t.def.Fallbacks...), t.r.opts.World.Now())
-	for i, ref := range refs {
+	list, ready := t.candidates()
+	for i, c := range list {
+		patience := modelWaitAlone
+		if i+1 < ready {
+			patience = modelWait
+		}
 		var usage model.Usage
-		item, usage, err = t.ask(ctx, ref)
-		spent = spent.Plus(t.r.opts.Catalogue.Price(ref).Of(usage))
-		if err == nil || context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused {
+		item, usage, err = t.ask(ctx, c, patience)
+		spent = spent.Plus(c.info.Price.Of(usage))
+		switch {
+		case err == nil:
+			t.r.cooldowns.Clear(c.info.Key)
+			return item, spent, nil
+		case context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused:
 			return item, spent, err
 		}
-		if !atFault(err) {
-			t.r.cooling.note(ref, t.r.opts.World.Now().Add(modelCooldown))
+		if d := cooldown(err); d > 0 {
+			t.r.cooldowns.Note(c.info.Key, t.r.opts.World.Now().Add(d))
 		}
-		if i+1 < len(refs) {
-			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", ref, "next", refs[i+1], "error", err)
-		}
-	}
-	return item, spent, err
-}
-
-// atFault reports whether the request is what a model failed at, so that the
-// next request may well go to the same model.
-func atFault(err error) bool {
-	switch model.ClassOf(err) {
-	case model.BadRequest, model.Overflow:
-		return true
-	}
-	return false
-}
-
-// modelCooldown is how long a model that failed is asked last.
-const modelCooldown = time.Minute
-
-// cooling remembers which models failed lately.
-type cooling struct {
-	mu    sync.Mutex
-	until map[string]core.Millis
-}
-
-func (c *cooling) note(ref string, until core.Millis) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.until == nil {
-		c.until = make(map[string]core.Millis)
-	}
-	c.until[ref] = until
-}
-
-// order returns refs without repetition, those that cool down last.
-func (c *cooling) order(refs []string, now core.Millis) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var ready, hot []string
-	for _, ref := range refs {
-		switch {
-		case slices.Contains(ready, ref) || slices.Contains(hot, ref):
-		case c.until[ref] > now:
-			hot = append(hot, ref)
-		default:
-			ready = append(ready, ref)
+		if i+1 < len(list) {
+			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", c.ref, "next", list[i+1].ref, "error", err)
 		}
 	}
-	return append(ready, hot...)
+	return item, spent, &failedCall{len(list), err}
 }
 
-// ask calls one model, again after a transient failure.
-func (t *turn) ask(ctx context.Context, ref string) (model.Item, model.Usage, error) {
-	provider, id, err := t.r.opts.Catalogue.Model(ref)
+// cooldown is how long a model that failed so is asked last: as long as its
+// service said, else a minute; 0 where the request is what it failed at, so
+// that the next one may well go to the same model.
+func cooldown(err error) time.Duration {
+	e := new(model.Error)
+	switch {
+	case !errors.As(err, &e):
+		return modelCooldown
+	case e.Class == model.Overflow, e.Class == model.BadRequest && e.Status != http.StatusNotFound:
+		return 0
+	case e.After > 0:
+		return e.After
+	}
+	return modelCooldown
+}
+
+// ask calls one model, again after a transient failure as long as it waits no
+// longer than patience in all.
+func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (model.Item, model.Usage, error) {
+	provider, id, err := t.r.opts.Catalogue.Model(c.ref)
 	if err != nil {
 		return model.Item{}, model.Usage{}, err
 	}
 	req := t.request(id)
+	req.MaxTokens = c.info.MaxTokens
 	for attempt := 1; ; attempt++ {
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
 		if err == nil {
@@ -104,24 +117,25 @@ func (t *turn) ask(ctx context.Context, ref string) (model.Item, model.Usage, er
 		if cause := context.Cause(ctx); cause != nil {
 			return item, usage, cause
 		}
-		if attempt == modelAttempts || !model.ClassOf(err).Transient() {
+		wait := pause(attempt, err)
+		patience -= wait
+		if attempt == modelAttempts || patience < 0 || !model.ClassOf(err).Transient() {
 			return item, usage, err
 		}
-		if err := t.r.opts.World.Clock.Sleep(ctx, pause(attempt, err)); err != nil {
+		if err := t.r.opts.World.Clock.Sleep(ctx, wait); err != nil {
 			return item, usage, err
 		}
 	}
 }
 
 // pause is how long to wait before attempt+1: what the service asks for, else
-// 1 s doubling; never over a minute.
+// 1 s doubling.
 func pause(attempt int, err error) time.Duration {
-	d := modelPause << (attempt - 1)
 	var e *model.Error
 	if errors.As(err, &e) && e.After > 0 {
-		d = e.After
+		return e.After
 	}
-	return min(d, modelPauseMax)
+	return modelPause << (attempt - 1)
 }
 
 // modelRef is the model of the turn: of a run, what its spawn resolved to; of a

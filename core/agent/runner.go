@@ -42,8 +42,9 @@ type Catalogue interface {
 	Agent(id string) (def Definition, ok bool)
 	// Model resolves "<provider>/<model id>".
 	Model(ref string) (p model.Provider, id string, err error)
-	// Price returns what a model costs.
-	Price(ref string) model.Price
+	// Info returns what is known about a model; of one that is not configured,
+	// its Key alone.
+	Info(ref string) model.Info
 	// Tools returns the tools of a turn after every stage of the policy.
 	Tools(ctx context.Context, scope Scope) []core.ToolSpec
 	// Limits returns the settings that apply to every turn.
@@ -147,9 +148,9 @@ type Options struct {
 
 // Runner implements kernel.Runner.
 type Runner struct {
-	opts    Options
-	cache   *historyCache
-	cooling cooling
+	opts      Options
+	cache     *historyCache
+	cooldowns model.Cooldowns
 }
 
 var _ kernel.Runner = (*Runner)(nil)
@@ -336,28 +337,6 @@ func (t *turn) row(i model.Item, seq int) store.Row {
 		Session: t.l.Session.ID, Generation: t.l.Turn.Generation, Turn: t.l.Turn.ID, Seq: seq, Kind: string(i.Kind),
 		Body: i.Encode(), At: i.At,
 	}
-}
-
-// explain says in one line for people what went wrong with a model call.
-func explain(err error) string {
-	var e *model.Error
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	why := map[model.ErrorClass]string{
-		model.RateLimited: "it is rate limited; try again in a few minutes",
-		model.Overloaded:  "it is overloaded; try again in a few minutes",
-		model.Overflow:    "the conversation is longer than it can read; start afresh with /new",
-		model.Auth:        "its credentials were refused; an operator must check the configured key",
-		model.BadRequest:  "it refused the request as malformed",
-		model.Refused:     "it declined to answer",
-		model.Network:     "it could not be reached; try again in a few minutes",
-		model.Truncated:   "its answer broke off; try again",
-	}[e.Class]
-	if why == "" {
-		why = "the call failed"
-	}
-	return "the model did not answer: " + why
 }
 
 // visible returns an answer as people may see it; the silence tokens are

@@ -76,21 +76,8 @@ func (c subagentConfig) ModelKnown(ref string) bool {
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
 
-// Price implements agent.Catalogue.
-func (c catalogue) Price(ref string) model.Price {
-	_, _, m, _ := c.a.live().cfg.Model(ref)
-	return model.Price{
-		In: known(m.Cost.Input), Out: known(m.Cost.Output), CacheRead: known(m.Cost.CacheRead), CacheWrite: known(m.Cost.CacheWrite),
-	}
-}
-
-// known returns a price, nil where the configuration has none.
-func known(price config.Optional[float64]) *float64 {
-	if usd, ok := price.Get(); ok {
-		return &usd
-	}
-	return nil
-}
+// Info implements agent.Catalogue.
+func (c catalogue) Info(ref string) model.Info { return c.a.live().info(ref) }
 
 func (c subagentConfig) ToolCeiling(s agent.Scope) []string { return c.a.ceiling(s) }
 

@@ -41,7 +41,7 @@ func TestAModelThatFailsIsReplaced(t *testing.T) {
 		{
 			"a model that is gone", http.StatusNotFound, `{"error":{"message":"no such model"}}`,
 			[]string{"a", "b"},
-			[]string{"a", "b"},
+			[]string{"b"},
 			[]string{"a", "b"},
 			[]string{"from b", "from b", "from b"},
 		},

@@ -1,23 +1,16 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/skein-bot/skein/config"
-	"github.com/skein-bot/skein/config/json5"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/intake"
-	"github.com/skein-bot/skein/core/model"
-	"github.com/skein-bot/skein/core/model/anthropic"
-	"github.com/skein-bot/skein/core/model/openai"
-	"github.com/skein-bot/skein/core/model/scripted"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -31,12 +24,6 @@ type snapshot struct {
 	providers map[string]provider
 	settings  map[accountID]policy.Settings
 	words     words.Language
-}
-
-// provider is a model provider and the settings it was made from.
-type provider struct {
-	model.Provider
-	mark string
 }
 
 // prepare makes a configuration ready. Providers whose settings did not change
@@ -58,83 +45,10 @@ func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 		}
 		l.agents[id] = def
 	}
-	for name, p := range cfg.Models.Providers {
-		made, err := json.Marshal(p)
-		if err != nil {
-			return nil, err
-		}
-		mark := string(made) + p.APIKey.Reveal() + scriptOf(p)
-		if prev != nil && prev.providers[name].mark == mark {
-			l.providers[name] = prev.providers[name]
-			continue
-		}
-		x, err := a.makeProvider(name, p)
-		if err != nil {
-			return nil, fmt.Errorf("models.providers.%s: %w", name, err)
-		}
-		l.providers[name] = provider{x, mark}
+	if err := a.addProviders(l, prev); err != nil {
+		return nil, err
 	}
 	return l, nil
-}
-
-// scriptOf is the text of a scripted provider's rules, so that an edited file
-// makes a new provider.
-func scriptOf(p config.Provider) string {
-	if p.Type != config.ProviderScripted || p.File == "" {
-		return ""
-	}
-	b, err := os.ReadFile(p.File)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
-// makeProvider makes a model provider.
-func (a *App) makeProvider(name string, p config.Provider) (model.Provider, error) {
-	switch p.Type {
-	case config.ProviderScripted:
-		return a.scripted(name, p)
-	case config.ProviderAnthropic:
-		return anthropic.New(anthropic.Config{BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Transport: a.http.Transport, Clock: a.world.Clock})
-	default:
-		return openai.New(openai.Config{BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Transport: a.http.Transport, Clock: a.world.Clock})
-	}
-}
-
-func (a *App) scripted(name string, p config.Provider) (model.Provider, error) {
-	var rules []scripted.Rule
-	if p.File != "" {
-		src, err := os.ReadFile(p.File)
-		if err != nil {
-			return nil, fmt.Errorf("the rules of the scripted model: %w", err)
-		}
-		if rules, err = ParseScript(p.File, src); err != nil {
-			return nil, err
-		}
-	}
-	var o scripted.Options
-	if a.opts.Scripted != nil {
-		o = a.opts.Scripted(name)
-	}
-	return scripted.New(rules, a.world.Clock, o)
-}
-
-// ParseScript reads the JSON5 rules of a scripted model.
-func ParseScript(name string, src []byte) ([]scripted.Rule, error) {
-	tree, err := json5.Parse(name, src)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := json.Marshal(tree.Interface())
-	if err != nil {
-		return nil, err
-	}
-	rules, err := scripted.ParseRules(doc)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return rules, nil
 }
 
 // router compiles the routing rules of a configuration.
@@ -186,30 +100,6 @@ func (a *App) definition(cfg *config.Config, id string) (agent.Definition, error
 		}
 	}
 	return def, nil
-}
-
-// model resolves "<provider>/<model id>".
-func (l *snapshot) model(ref string) (model.Provider, string, error) {
-	if ref == "" {
-		return nil, "", &model.Error{Class: model.BadRequest, Err: core.Errorf("model_unset", "no model is configured").
-			WithRemedy("set agents.defaults.model to <provider>/<model id>")}
-	}
-	name, _, info, ok := l.cfg.Model(ref)
-	p, made := l.providers[name]
-	if !ok || !made {
-		return nil, "", core.Errorf("model_unknown", "the model %q is not configured", ref).
-			WithRemedy("models are written <provider>/<model id>; providers: %s", l.providerNames())
-	}
-	return p.Provider, info.ID, nil
-}
-
-func (l *snapshot) providerNames() string {
-	var names []string
-	for n := range l.providers {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return fmt.Sprint(names)
 }
 
 // client is the HTTP client of the runtime: no request leaves a cut world. Its

@@ -21,8 +21,9 @@ const (
 
 // Options says how Collect watches a stream.
 type Options struct {
-	// Stall ends a call that gives no delta for that long (models.stallSeconds);
-	// time spent in OnDelta does not count. 0 is no limit.
+	// Stall ends a call that gives no delta for that long (models.stallSeconds),
+	// and one that has given only pings for maxPings times as long; time spent
+	// in OnDelta does not count. 0 is no limit.
 	Stall time.Duration
 	// OnDelta, if not nil, sees every delta in order, in the calling
 	// goroutine, its text valid UTF-8 and its call in stored form.
@@ -63,6 +64,8 @@ func Collect(ctx context.Context, clock core.Clock, p Provider, req Request, o O
 type collector struct {
 	text, think joiner
 	calls       []core.ToolCall
+	thoughts    []Thought
+	thoughtSize int
 	argBytes    int
 	taken       map[string]bool
 	observe     func(Delta)
@@ -86,7 +89,7 @@ func (c *collector) drain(ctx context.Context, stream func(func(Delta, error) bo
 		if c.done {
 			return nil
 		}
-		watch.resume()
+		watch.resume(d.Ping)
 	}
 	return nil
 }
@@ -98,13 +101,17 @@ func (c *collector) add(d Delta) error {
 		call := c.stored(*d.Call)
 		d.Call = &call
 	}
+	if d.Thought != nil {
+		c.thoughtSize += len(d.Thought.Text) + len(d.Thought.Redacted)
+		c.thoughts = append(c.thoughts, *d.Thought)
+	}
 	switch {
 	case c.text.over:
 		return tooLarge("text", MaxText)
 	case c.argBytes > MaxText:
 		return tooLarge("tool arguments", MaxText)
 	case len(c.calls) > MaxCalls:
-		return &Error{Class: BadRequest, Err: fmt.Errorf("the model made more than %d tool calls in one message", MaxCalls)}
+		return &Error{Class: BadRequest, Err: fmt.Errorf("%w: more than %d tool calls in one message", ErrTooLarge, MaxCalls)}
 	}
 	if d.Done {
 		c.done, c.cut, c.usage = true, d.Cut, d.Usage
@@ -116,7 +123,7 @@ func (c *collector) add(d Delta) error {
 }
 
 func tooLarge(what string, limit int) error {
-	return &Error{Class: BadRequest, Err: fmt.Errorf("the model's answer has more than %d bytes of %s", limit, what)}
+	return &Error{Class: BadRequest, Err: fmt.Errorf("%w: more than %d bytes of %s", ErrTooLarge, limit, what)}
 }
 
 // stored brings a call into the form in which it is kept and adds it.
@@ -139,6 +146,9 @@ func (c *collector) item(failed bool) Item {
 	i := Item{Kind: Assistant, Text: c.text.String(), Think: c.think.String(), Calls: c.calls, Cut: c.cut}
 	if failed {
 		i.Calls = nil
+	}
+	if len(i.Calls) > 0 && c.thoughtSize <= MaxText { // nobody wants those of a last word back
+		i.Thoughts = c.thoughts
 	}
 	return i
 }
@@ -201,8 +211,10 @@ func wholeRunes(s string) int {
 // stallWatch ends a call that has been silent for too long. Its nil timer
 // means no limit.
 type stallWatch struct {
+	clock core.Clock
 	timer core.Timer
 	limit time.Duration
+	since time.Time // of the last delta that was no ping
 	err   error
 	ended chan struct{}
 }
@@ -211,11 +223,11 @@ type stallWatch struct {
 // then waits for its end, because its goroutine counts as work: the call,
 // asleep on the clock, is thus counted again before the world can look quiet.
 func watchStall(clock core.Clock, limit time.Duration, cancel context.CancelCauseFunc) *stallWatch {
-	w := &stallWatch{limit: limit, ended: make(chan struct{})}
+	w := &stallWatch{clock: clock, limit: limit, since: clock.Now(), ended: make(chan struct{})}
 	if limit <= 0 {
 		return w
 	}
-	w.err = &Error{Class: Network, Err: fmt.Errorf("the model sent nothing for %s (the limit is models.stallSeconds)", limit)}
+	w.err = &Error{Class: Network, Err: fmt.Errorf("%w for %s (the limit is models.stallSeconds)", ErrStalled, limit)}
 	w.timer = clock.AfterFunc(limit, func() {
 		cancel(w.err)
 		<-w.ended
@@ -229,10 +241,22 @@ func (w *stallWatch) pause() {
 	}
 }
 
-func (w *stallWatch) resume() {
-	if w.timer != nil {
-		w.timer.Reset(w.limit)
+// maxPings is for how many limits a service may keep a call alive without a
+// token.
+const maxPings = 5
+
+// resume watches on after a delta.
+func (w *stallWatch) resume(ping bool) {
+	if w.timer == nil {
+		return
 	}
+	now, limit := w.clock.Now(), w.limit
+	if !ping {
+		w.since = now
+	} else {
+		limit = min(limit, max(w.since.Add(maxPings*w.limit).Sub(now), 0))
+	}
+	w.timer.Reset(limit)
 }
 
 // end stops the watch; it is called once.

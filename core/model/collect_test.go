@@ -221,6 +221,32 @@ func TestCollectStall(t *testing.T) {
 	require.False(t, waits, "a timer is left")
 }
 
+// TestCollectEndsOnPingsAlone: signs of life prolong the wait for a token, but
+// not for ever; a token begins it anew.
+func TestCollectEndsOnPingsAlone(t *testing.T) {
+	v := newVirtual()
+	start := v.clock.Now()
+	var err error
+	var got model.Item
+	pinging := fake(func(ctx context.Context, yield func(model.Delta, error) bool) {
+		for n := 0; ; n++ {
+			d := model.Delta{Ping: true}
+			if n == 4 {
+				d = model.Delta{Text: "x"}
+			}
+			if v.clock.Sleep(ctx, 50*time.Second) != nil || !yield(d, nil) {
+				return
+			}
+		}
+	})
+	v.run(t, func() {
+		got, _, err = model.Collect(t.Context(), v.clock, pinging, model.Request{}, model.Options{Stall: time.Minute})
+	})
+	require.Equal(t, "x", got.Text)
+	require.ErrorIs(t, err, model.ErrStalled)
+	require.Equal(t, 250*time.Second+300*time.Second, v.clock.Now().Sub(start))
+}
+
 func TestCollectStallDoesNotCountTheObserver(t *testing.T) {
 	v := newVirtual()
 	var err error

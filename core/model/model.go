@@ -40,6 +40,10 @@ type Item struct {
 	// Think is the model's reasoning text, never shown to people.
 	Think string          `json:"think,omitempty"`
 	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant
+	// Thoughts are the reasoning that led to Calls as its service signed it.
+	Thoughts []Thought `json:"thoughts,omitempty"`
+	// Files came with a User item.
+	Files []File `json:"files,omitempty"`
 	// Cut marks an answer that ended at the token limit, not at its own end.
 	Cut bool `json:"cut,omitempty"`
 	// CallID and Tool tie a ToolOutput to its call; Failed marks an error.
@@ -57,6 +61,15 @@ type Item struct {
 	// Completion belongs to an Event.
 	Completion *Completion `json:"completion,omitempty"`
 	At         core.Millis `json:"at,omitempty"`
+}
+
+// Thought is a piece of reasoning that a service signed. It wants it back as
+// it was when the turn goes on after the calls.
+type Thought struct {
+	Model     string `json:"model"` // the only one that takes it back
+	Text      string `json:"text,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	Redacted  string `json:"redacted,omitempty"` // in place of the text, for the service alone
 }
 
 // Completion is the typed event that tells a requester how a child ended.
@@ -101,7 +114,8 @@ type Request struct {
 	Items    []Item
 	Tools    []core.ToolSpec
 	Thinking string // off, minimal, low, medium, high
-	// MaxTokens limits the answer, 0 for the provider's default.
+	// MaxTokens limits the answer, reasoning and all; 0 for the provider's
+	// default.
 	MaxTokens int
 }
 
@@ -115,13 +129,17 @@ type Usage struct {
 	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
-// Delta is one piece of a streamed answer. KeepAlive deltas carry nothing and
-// only prove that the call lives.
+// Delta is one piece of a streamed answer.
 type Delta struct {
-	Text      string
-	Think     string
-	Call      *core.ToolCall // a finished call
-	KeepAlive bool
+	Text  string
+	Think string
+	Call  *core.ToolCall // a finished call
+	// Thought is a finished piece of signed reasoning, whose text was given out
+	// as Think.
+	Thought *Thought
+	// KeepAlive is set where the model wrote something of which nothing can be
+	// given out yet, Ping where the service only said that the call lives.
+	KeepAlive, Ping bool
 	// Done is set on the last delta, with the usage. A stream that ends
 	// without it was cut off.
 	Done  bool
@@ -181,6 +199,18 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// What an Error may wrap, so that it can be told apart within its class.
+var (
+	// ErrStalled: with Network, nothing came for too long.
+	ErrStalled = errors.New("the model sent nothing")
+	// ErrTooLarge: with BadRequest, an answer beyond the limits.
+	ErrTooLarge = errors.New("the model's answer is too large")
+	// ErrNoCredit: with Auth, the account is out of money.
+	ErrNoCredit = errors.New("the account has no credit left")
+	// ErrNoService: with BadRequest, what answers is no service of the protocol.
+	ErrNoService = errors.New("this is not a model service")
+)
 
 // ClassOf returns the class of err; an unknown error is Network, because then
 // trying again is right.

@@ -197,6 +197,7 @@ func cleaned(i Item) Item {
 		return i
 	}
 	i.Author, i.Quote, i.Completion = copied(i.Author), copied(i.Quote), copied(i.Completion)
+	i.Files = slices.Clone(i.Files)
 	for _, s := range texts(&i) {
 		*s = Clean(*s)
 	}
@@ -224,6 +225,10 @@ func texts(i *Item) []*string {
 	}
 	if q := i.Quote; q != nil {
 		t = append(t, &q.ID, &q.Text, &q.Author.ID, &q.Author.Name)
+	}
+	for n := range i.Files {
+		f := &i.Files[n]
+		t = append(t, &f.ID, &f.Name, &f.Type, &f.Why, &f.Ref, &f.Text)
 	}
 	if c := i.Completion; c != nil {
 		t = append(t, &c.Source, &c.RunID, &c.TaskID, &c.SessionKey, &c.Label, &c.Task, &c.TaskName,

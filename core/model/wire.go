@@ -2,8 +2,10 @@ package model
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -62,6 +64,7 @@ func (e *redactedError) Unwrap() error { return e.err }
 
 var (
 	goodID  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
+	shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 	badName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
@@ -73,6 +76,39 @@ func SentID(id string) string {
 	}
 	sum := sha256.Sum256([]byte(id))
 	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+// ShortIDs returns the rule for services that take call ids of exactly nine
+// letters and digits. It is for one request: different ids stay different, and
+// equal ones equal.
+func ShortIDs() func(id string) string {
+	given, taken := make(map[string]string), make(map[string]bool)
+	return func(id string) string {
+		if short, ok := given[id]; ok {
+			return short
+		}
+		short := shortened(id, 0)
+		for n := 1; taken[short]; n++ {
+			short = shortened(id, n)
+		}
+		given[id], taken[short] = short, true
+		return short
+	}
+}
+
+// shortened returns nine letters and digits for an id, others for each n.
+func shortened(id string, n int) string {
+	if n == 0 && shortID.MatchString(id) {
+		return id
+	}
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, id))
+	v := binary.BigEndian.Uint64(sum[:])
+	out := make([]byte, 9)
+	for i := range out {
+		out[i], v = digits[v%uint64(len(digits))], v/uint64(len(digits))
+	}
+	return string(out)
 }
 
 // SentName returns the name of a call, which a model may have made up, in a

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,11 +148,35 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
-		s := stream{p: p, ctx: ctx, resp: resp, yield: yield}
-		if err := s.read(); err != nil && !errors.Is(err, errLeft) {
+		s := stream{p: p, ctx: ctx, resp: resp, yield: yield, model: req.Model}
+		read := s.read
+		if isObject(resp) {
+			read = s.whole
+		}
+		if err := read(); err != nil && !errors.Is(err, errLeft) {
 			yield(model.Delta{}, err)
 		}
 	}
+}
+
+// isObject reports whether the body of an answer is JSON and no stream; it
+// blocks until the first byte has come.
+func isObject(resp *http.Response) bool {
+	body := bufio.NewReader(resp.Body)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, resp.Body}
+	for n := 1; n <= body.Size(); n++ {
+		start, err := body.Peek(n)
+		if err != nil {
+			return false
+		}
+		if c := start[n-1]; c > ' ' {
+			return c == '{'
+		}
+	}
+	return false
 }
 
 // send makes one request and returns an answer without a status of failure.

@@ -92,7 +92,7 @@ func tool(id, name, args string) core.ToolCall {
 }
 
 func TestStream(t *testing.T) {
-	all := model.Usage{In: 12, Out: 5, CacheRead: 8}
+	all := model.Usage{In: 12, Out: 5, CacheRead: 8, CacheWrite: 1}
 	for _, c := range []struct {
 		name, body string
 		want       model.Item
@@ -118,6 +118,18 @@ func TestStream(t *testing.T) {
 				delta(0, `{"type":"signature_delta","signature":"xyz"}`) + begin(1, `{"type":"redacted_thinking","data":"zzz"}`) +
 				begin(2, `{"type":"text","text":"a"}`) + stop("end_turn") + end,
 			want: model.Item{Text: "a", Think: "hm"}, usage: all,
+		},
+		{
+			name: "thinking before a call is kept with its signature",
+			body: start + begin(0, `{"type":"thinking","thinking":"","signature":""}`) + delta(0, `{"type":"thinking_delta","thinking":"h"}`) +
+				delta(0, `{"type":"thinking_delta","thinking":"m"}`) + delta(0, `{"type":"signature_delta","signature":"xyz"}`) +
+				begin(1, `{"type":"redacted_thinking","data":"zzz"}`) + begin(2, `{"type":"thinking","thinking":"unsigned"}`) +
+				begin(3, `{"type":"tool_use","id":"a","name":"x","input":{}}`) + stop("tool_use") + end,
+			want: model.Item{
+				Think: "hmunsigned", Calls: []core.ToolCall{tool("a", "x", `{}`)},
+				Thoughts: []model.Thought{{Model: "m1", Text: "hm", Signature: "xyz"}, {Model: "m1", Redacted: "zzz"}},
+			},
+			usage: all,
 		},
 		{
 			name: "parallel calls in fragments",
@@ -147,12 +159,24 @@ func TestStream(t *testing.T) {
 	}
 }
 
+func TestAWholeAnswerInPlaceOfAStream(t *testing.T) {
+	got, usage, err := collect(t, service(t, says(http.StatusOK, "application/json", `{"id":"msg_1","type":"message","role":"assistant","content":[
+		{"type":"thinking","thinking":"hm","signature":"xyz"},{"type":"text","text":"Let me see."},{"type":"tool_use","id":"a","name":"x","input":{"n":1}}],
+		"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5}}`)))
+	require.NoError(t, err)
+	require.Equal(t, model.Item{
+		Kind: model.Assistant, Text: "Let me see.", Think: "hm", Calls: []core.ToolCall{tool("a", "x", `{"n":1}`)},
+		Thoughts: []model.Thought{{Model: "m1", Text: "hm", Signature: "xyz"}},
+	}, got)
+	require.Equal(t, model.Usage{In: 3, Out: 5}, usage)
+}
+
 func TestStreamGivesKeepAlives(t *testing.T) {
 	p := service(t, sse(start+ping+begin(0, `{"type":"tool_use","id":"a","name":"x"}`)+args(0, `{}`)+end))
 	alive := 0
 	for d, err := range p.Stream(t.Context(), model.Request{}) {
 		require.NoError(t, err)
-		if d.KeepAlive {
+		if d.KeepAlive || d.Ping {
 			alive++
 		}
 	}

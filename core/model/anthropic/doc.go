@@ -15,10 +15,11 @@
 //
 // # Thinking
 //
-// Models up to 4.5 get a budget of tokens, later ones an effort. The service
-// wants the signed thinking of a tool's call back if it is to think on after
-// the result; a transcript does not keep signatures, so with a budget only the
-// first step of a turn thinks.
+// Models up to 4.5 get a budget of tokens, later ones an effort. The signed
+// thoughts that led to calls are kept with them (model.Thought) and sent back
+// to the same model, so that it thinks on after the results. Where another
+// model made the calls there is nothing to send back, and with a budget that
+// turn goes on without thinking.
 //
 // # Caching
 //

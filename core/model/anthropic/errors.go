@@ -40,8 +40,8 @@ func (p *Provider) noAnswer(resp *http.Response) error {
 		kind = core.Clip(t, 80)
 	}
 	return &model.Error{Class: model.BadRequest, Status: resp.StatusCode, Err: p.redacted(fmt.Errorf(
-		"%s answers, but not as an Anthropic-compatible service does (status %d, %s); is the base URL right?",
-		p.base, resp.StatusCode, kind))}
+		"%w: %s answers, but not as an Anthropic-compatible service does (status %d, %s); is the base URL right?",
+		model.ErrNoService, p.base, resp.StatusCode, kind))}
 }
 
 // failure is what the service says about an error.
@@ -87,7 +87,11 @@ func (f failure) typed(p *Provider, status int) *model.Error {
 	if status == 0 {
 		class = f.class(f.status())
 	}
-	return &model.Error{Class: class, Status: status, Err: p.redacted(errors.New(f.text(status)))}
+	err := errors.New(f.text(status))
+	if class == model.Auth && (status == http.StatusPaymentRequired || f.Kind == "billing_error" || quotaText.MatchString(f.Message)) {
+		err = fmt.Errorf("%w: %w", model.ErrNoCredit, err)
+	}
+	return &model.Error{Class: class, Status: status, Err: p.redacted(err)}
 }
 
 func (f failure) text(status int) string {

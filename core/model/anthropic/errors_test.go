@@ -45,6 +45,10 @@ func TestErrors(t *testing.T) {
 		{"HTML 502", says(502, "text/html", `<html><body>Bad gateway</body></html>`), model.Overloaded, "the service answers 502 Bad Gateway"},
 		{"overloaded", says(529, js, failed("overloaded_error", "Overloaded")), model.Overloaded, "Overloaded"},
 
+		{"200 with an error", says(200, js, failed("overloaded_error", "Overloaded")), model.Overloaded, "Overloaded"},
+		{"200 with an error of many lines", says(200, js, "\n{\n\"error\": {\"type\": \"rate_limit_error\"}}"), model.RateLimited, "reports an error"},
+		{"200 with other JSON", says(200, js, `{"hello":"world"}`), model.BadRequest, "is the base URL right?"},
+		{"calls announced, none made", sse(start + stop("tool_use") + end), model.Truncated, "holds none"},
 		{"200 with HTML", says(200, "text/html", "<html>\n<p>Welcome</p>"), model.BadRequest, "(status 200, text/html); is the base URL right?"},
 		{"200 with nothing", sse(""), model.BadRequest, "is the base URL right?"},
 		{"overloaded inside the stream", sse(start + text("so") + event(failed("overloaded_error", "Overloaded"))), model.Overloaded, "Overloaded"},

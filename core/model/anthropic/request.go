@@ -22,7 +22,7 @@ const noText = "(no text)"
 // (model.Repair).
 func request(req model.Request) api.MessageNewParams {
 	out := api.MessageNewParams{
-		Model: req.Model, Messages: messages(req.Items), Tools: tools(req.Tools), MaxTokens: int64(req.MaxTokens),
+		Model: req.Model, Tools: tools(req.Tools), MaxTokens: int64(req.MaxTokens),
 	}
 	if out.MaxTokens <= 0 {
 		out.MaxTokens = defaultMaxTokens
@@ -30,7 +30,11 @@ func request(req model.Request) api.MessageNewParams {
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []api.TextBlockParam{{Text: req.System, CacheControl: api.NewCacheControlEphemeralParam()}}
 	}
-	think(&out, req)
+	thinks := think(&out, req)
+	if !thinks {
+		req.Model = "" // no model takes thoughts back
+	}
+	out.Messages = messages(req.Model, req.Items)
 	return out
 }
 
@@ -59,40 +63,66 @@ func level(name string) (t thinking, ok bool) {
 // that by an effort since.
 var budgeted = regexp.MustCompile(`claude-(3|[a-z]+-4(-[0-5])?(-\d{8}|-latest)?$)`)
 
-// think asks for thinking, whose tokens count against the limit too.
-func think(out *api.MessageNewParams, req model.Request) {
+// minBudget is the smallest budget that the service takes.
+const minBudget = 1024
+
+// think asks for thinking, whose tokens count against the limit too, and
+// reports whether it did.
+func think(out *api.MessageNewParams, req model.Request) bool {
 	t, ok := level(req.Thinking)
+	if ok && req.MaxTokens > 0 { // the limit is the model's own
+		t.budget = min(t.budget, int64(req.MaxTokens)-minBudget)
+	}
 	switch {
-	case !ok:
-		return
+	case !ok, t.budget < minBudget:
+		return false
 	case strings.Contains(req.Model, "claude-") && !budgeted.MatchString(req.Model):
 		out.Thinking.OfAdaptive = &api.ThinkingConfigAdaptiveParam{Display: api.ThinkingConfigAdaptiveDisplaySummarized}
 		out.OutputConfig.Effort = t.effort
-	case afterTool(req.Items):
-		return // the service would want the signature of what was thought before
+	case wantsThoughts(req):
+		return false // it has none to show, and would be refused
 	default:
 		out.Thinking = api.ThinkingConfigParamOfEnabled(t.budget)
 	}
-	out.MaxTokens += t.budget
+	if req.MaxTokens <= 0 {
+		out.MaxTokens += t.budget
+	}
+	return true
 }
 
-// afterTool reports whether the model has called a tool since it last gave an
-// answer, so that its turn goes on.
-func afterTool(items []model.Item) bool {
-	for n := len(items) - 1; n >= 0; n-- {
-		switch items[n].Kind {
+// wantsThoughts reports whether the turn goes on after calls whose thoughts the
+// service would want to see, but which the transcript does not have: another
+// model made the calls, or this one before it was asked to think.
+func wantsThoughts(req model.Request) bool {
+	after := false
+	for n := len(req.Items) - 1; n >= 0; n-- {
+		switch i := req.Items[n]; i.Kind {
 		case model.ToolOutput:
-			return true
+			after = true
 		case model.Assistant:
-			return false
+			return after && len(thoughts(req.Model, i)) == 0
 		}
 	}
 	return false
 }
 
+// thoughts returns the signed thoughts of an item that a model takes back.
+func thoughts(id string, i model.Item) (out []api.ContentBlockParamUnion) {
+	for _, t := range i.Thoughts {
+		switch {
+		case t.Model != id:
+		case t.Redacted != "":
+			out = append(out, api.NewRedactedThinkingBlock(t.Redacted))
+		default:
+			out = append(out, api.NewThinkingBlock(t.Signature, t.Text))
+		}
+	}
+	return out
+}
+
 // messages returns the items as turns: what one role says in a row is one
 // message, so that all results of a message's calls stand right after it.
-func messages(items []model.Item) []api.MessageParam {
+func messages(id string, items []model.Item) []api.MessageParam {
 	var out []api.MessageParam
 	for _, i := range items {
 		role := api.MessageParamRoleUser
@@ -106,17 +136,20 @@ func messages(items []model.Item) []api.MessageParam {
 			out = append(out, api.MessageParam{Role: role})
 		}
 		last := &out[len(out)-1]
-		last.Content = append(last.Content, blocks(i)...)
+		last.Content = append(last.Content, blocks(id, i)...)
 	}
 	if len(out) > 0 {
 		end := out[len(out)-1].Content
-		*end[len(end)-1].GetCacheControl() = api.NewCacheControlEphemeralParam()
+		if mark := end[len(end)-1].GetCacheControl(); mark != nil {
+			*mark = api.NewCacheControlEphemeralParam()
+		}
 	}
 	return out
 }
 
-// blocks returns one item; never nothing. Thinking is not sent back.
-func blocks(i model.Item) []api.ContentBlockParamUnion {
+// blocks returns one item; never nothing. Only signed thoughts are sent back,
+// and only to the model that had them; id is "" where it is not to think.
+func blocks(id string, i model.Item) []api.ContentBlockParamUnion {
 	text := model.Render(i)
 	empty := strings.TrimSpace(text) == ""
 	if empty {
@@ -125,8 +158,13 @@ func blocks(i model.Item) []api.ContentBlockParamUnion {
 	if i.Kind == model.ToolOutput {
 		return []api.ContentBlockParamUnion{api.NewToolResultBlock(model.SentID(i.CallID), text, i.Failed)}
 	}
-	var out []api.ContentBlockParamUnion
-	if !empty || len(i.Calls) == 0 {
+	out := thoughts(id, i)
+	for _, f := range i.Files {
+		if f.Data != "" {
+			out = append(out, api.NewImageBlockBase64(f.Type, f.Data))
+		}
+	}
+	if !empty || len(out)+len(i.Calls) == 0 {
 		out = append(out, api.NewTextBlock(text))
 	}
 	for _, c := range i.Calls {

@@ -92,6 +92,8 @@ func TestRequestThinking(t *testing.T) {
 		{Kind: model.Assistant, Calls: []core.ToolCall{tool("a", "x", `{}`)}}, {Kind: model.ToolOutput, CallID: "a", Tool: "x", Text: "done"},
 	})
 	next := slices.Concat(step, []model.Item{{Kind: model.Assistant, Text: "It is done."}}, hi)
+	signed := slices.Clone(step)
+	signed[1].Thoughts = []model.Thought{{Model: "claude-opus-4-20250514", Text: "hm", Signature: "xyz"}}
 	budget := func(n int) string { return fmt.Sprintf(`{"type":"enabled","budget_tokens":%d}`, n) }
 	const adaptive = `{"type":"adaptive","display":"summarized"}`
 	for _, c := range []struct {
@@ -107,7 +109,10 @@ func TestRequestThinking(t *testing.T) {
 		{"claude-sonnet-4-5", "minimal", hi, 0, budget(1024), nil, 9216},
 		{"claude-sonnet-4-5-20250929", "low", hi, 0, budget(4096), nil, 12288},
 		{"claude-3-7-sonnet-latest", "medium", hi, 0, budget(8192), nil, 16384},
-		{"some-other", "high", hi, 100, budget(16384), nil, 16484},
+		{"some-other", "high", hi, 100, `null`, nil, 100}, // the limit leaves no room for it
+		{"some-other", "high", hi, 9000, budget(7976), nil, 9000},
+		{"claude-opus-4-20250514", "high", signed, 0, budget(16384), nil, 24576},
+		{"claude-opus-4-1", "high", signed, 0, `null`, nil, 8192},      // another model signed it
 		{"claude-opus-4-20250514", "high", step, 0, `null`, nil, 8192}, // no signature to send back
 		{"claude-opus-4-1", "low", next, 0, budget(4096), nil, 12288},
 		{"claude-opus-4-6", "minimal", hi, 0, adaptive, "low", 9216},
@@ -128,4 +133,41 @@ func TestRequestThatCannotBeEncoded(t *testing.T) {
 	_, _, err := model.Collect(t.Context(), clock.Real{}, p, model.Request{Tools: []core.ToolSpec{{Name: "x", Schema: json.RawMessage(`{`)}}}, model.Options{})
 	require.Equal(t, model.BadRequest, model.ClassOf(err))
 	require.ErrorContains(t, err, "encode the request")
+}
+
+// TestThoughtsAreSentBack: a turn with thinking goes on after a call; only the
+// model that thought gets its thoughts, and only while it is to think.
+func TestThoughtsAreSentBack(t *testing.T) {
+	req := model.Request{Model: "claude-opus-4-6", Thinking: "low", Items: []model.Item{
+		{Kind: model.User, Text: "hi"},
+		{
+			Kind: model.Assistant, Text: "Let me see.", Calls: []core.ToolCall{tool("a", "x", `{}`)}, Think: "hm",
+			Thoughts: []model.Thought{{Model: "claude-opus-4-6", Text: "hm", Signature: "xyz"}, {Model: "claude-opus-4-6", Redacted: "zzz"}},
+		},
+		{Kind: model.ToolOutput, CallID: "a", Tool: "x", Text: "done"},
+	}}
+	answer := func() string {
+		got, err := json.Marshal(sent(t, req)["messages"].([]any)[1].(map[string]any)["content"])
+		require.NoError(t, err)
+		return string(got)
+	}
+	const rest = `{"type":"text","text":"Let me see."},{"type":"tool_use","id":"a","name":"x","input":{}}]`
+	require.JSONEq(t, `[{"type":"thinking","thinking":"hm","signature":"xyz"},{"type":"redacted_thinking","data":"zzz"},`+rest, answer())
+	req.Thinking = "off"
+	require.JSONEq(t, `[`+rest, answer())
+	req.Thinking, req.Model = "low", "claude-opus-4-7"
+	require.JSONEq(t, `[`+rest, answer())
+}
+
+func TestPicturesAreSent(t *testing.T) {
+	body := sent(t, model.Request{Items: []model.Item{{
+		Kind: model.User, Text: "what is this?",
+		Files: []model.File{{Name: "cat.png", Type: "image/png", Kind: model.Picture, Looked: true, Ref: "r", Data: "aGk="}},
+	}}})
+	got, err := json.Marshal(body["messages"])
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"role": "user", "content": [
+		{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+		{"type": "text", "text": "what is this?\n[skein:file {\"name\":\"cat.png\",\"type\":\"image/png\",\"note\":\"this picture\"}]",
+			"cache_control": {"type": "ephemeral"}}]}]`, string(got))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -26,12 +27,15 @@ type stream struct {
 	resp  *http.Response
 	yield func(model.Delta, error) bool
 
+	model    string // that was asked
 	calls    []*partial
+	thoughts []*thought
 	argBytes int
 	usage    model.Usage
 	stop     api.StopReason // "" until one came
 	finished bool           // message_stop came
 	events   bool           // at least one event came
+	said     bool           // visible text came
 }
 
 // partial is a call that is still coming in.
@@ -40,6 +44,13 @@ type partial struct {
 	id, name string
 	whole    json.RawMessage // arguments that came at once
 	args     strings.Builder
+}
+
+// thought is a signed piece of reasoning that is still coming in.
+type thought struct {
+	index           int64
+	text, signature strings.Builder
+	redacted        string
 }
 
 // read gives out the deltas until the answer is whole.
@@ -65,6 +76,34 @@ func (s *stream) read() error {
 	return &model.Error{Class: model.Truncated, Err: errors.New("the stream ended without stop_reason or message_stop")}
 }
 
+// whole reads an answer that came in one piece: an error, or of a service that
+// does not stream, all of it.
+func (s *stream) whole() error {
+	body, err := io.ReadAll(s.resp.Body)
+	if err != nil {
+		return s.p.broken(s.ctx, err)
+	}
+	if f := parseFailure(body); f != (failure{}) {
+		return f.typed(s.p, 0)
+	}
+	var m api.Message
+	if json.Unmarshal(body, &m) != nil || m.Role == "" {
+		return s.p.noAnswer(s.resp)
+	}
+	for n, block := range m.Content {
+		start := api.MessageStreamEventUnion{Type: "content_block_start", Index: int64(n)}
+		if err := json.Unmarshal([]byte(block.RawJSON()), &start.ContentBlock); err != nil {
+			return s.p.noAnswer(s.resp)
+		}
+		if err := s.message(start); err != nil {
+			return err
+		}
+	}
+	s.stop = m.StopReason
+	s.count(m.Usage.InputTokens, m.Usage.CacheCreationInputTokens, m.Usage.CacheReadInputTokens, m.Usage.OutputTokens)
+	return s.end()
+}
+
 // event takes one event in.
 func (s *stream) event(e ssestream.Event) error {
 	switch e.Type {
@@ -75,7 +114,7 @@ func (s *stream) event(e ssestream.Event) error {
 		return parseFailure(e.Data).typed(s.p, 0)
 	case "ping":
 		s.events = true
-		return s.send(model.Delta{KeepAlive: true})
+		return s.send(model.Delta{Ping: true})
 	}
 	s.events = true
 	var m api.MessageStreamEventUnion
@@ -100,17 +139,23 @@ func (s *stream) message(m api.MessageStreamEventUnion) error {
 		return nil
 	case "content_block_start":
 		d.Text, d.Think = m.ContentBlock.Text, m.ContentBlock.Thinking
-		if m.ContentBlock.Type == "tool_use" {
+		switch m.ContentBlock.Type {
+		case "tool_use":
 			s.calls = append(s.calls, begun(m))
+		case "thinking", "redacted_thinking":
+			s.thoughts = append(s.thoughts, &thought{index: m.Index, redacted: m.ContentBlock.Data})
+			s.thinks(m.Index, m.ContentBlock.Thinking, m.ContentBlock.Signature)
 		}
 	case "content_block_delta":
 		d.Text, d.Think = m.Delta.Text, m.Delta.Thinking
 		s.fragment(m.Index, m.Delta.PartialJSON)
+		s.thinks(m.Index, m.Delta.Thinking, m.Delta.Signature)
 	}
 	if s.argBytes > model.MaxText || len(s.calls) > model.MaxCalls {
 		return &model.Error{Class: model.BadRequest, Err: fmt.Errorf(
-			"the model's answer has more than %d tool calls or %d bytes of tool arguments", model.MaxCalls, model.MaxText)}
+			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxText)}
 	}
+	s.said = s.said || d.Text != ""
 	d.KeepAlive = d.Text == "" && d.Think == ""
 	return s.send(d)
 }
@@ -143,10 +188,35 @@ func (s *stream) fragment(index int64, args string) {
 	}
 }
 
+// thinks adds to the latest piece of reasoning of a block.
+func (s *stream) thinks(index int64, text, signature string) {
+	for n := len(s.thoughts) - 1; n >= 0; n-- {
+		if t := s.thoughts[n]; t.index == index {
+			if t.text.Len() <= model.MaxText { // what is longer is not kept anyway
+				t.text.WriteString(text)
+			}
+			t.signature.WriteString(signature)
+			return
+		}
+	}
+}
+
 // end gives out the calls and the end mark.
 func (s *stream) end() error {
 	if s.stop == api.StopReasonRefusal {
 		return &model.Error{Class: model.Refused, Err: errors.New("the model refused to answer")}
+	}
+	for _, t := range s.thoughts {
+		if t.signature.Len() == 0 && t.redacted == "" {
+			continue // a service that does not sign wants nothing back
+		}
+		given := &model.Thought{Model: s.model, Text: t.text.String(), Signature: t.signature.String(), Redacted: t.redacted}
+		if err := s.send(model.Delta{Thought: given, KeepAlive: true}); err != nil {
+			return err
+		}
+	}
+	if s.stop == api.StopReasonToolUse && len(s.calls) == 0 && !s.said {
+		return &model.Error{Class: model.Truncated, Err: errors.New("the answer announces tool calls and holds none")}
 	}
 	for _, c := range s.calls {
 		args := c.args.String()

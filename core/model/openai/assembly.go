@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 )
@@ -24,15 +22,21 @@ type partial struct {
 	args     strings.Builder
 }
 
-// add takes one fragment in. It belongs to the latest call of its index, or
-// without an index to the latest of all, unless it starts a new one.
-func (a *assembly) add(f api.ToolCall) error {
+// add takes one fragment in. It belongs to the latest call of its index; without
+// an index to the call of its id, else to the latest of all; unless it starts a
+// new one.
+func (a *assembly) add(f fragment) error {
 	var call *partial
 	switch {
 	case f.Index != nil:
 		call = a.index[*f.Index]
 	case len(a.calls) > 0:
 		call = a.calls[len(a.calls)-1]
+		for _, c := range a.calls {
+			if f.ID != "" && f.Function.Name == "" && c.id == string(f.ID) {
+				call = c
+			}
+		}
 	}
 	if call == nil || call.endsBefore(f) {
 		call = new(partial)
@@ -45,16 +49,16 @@ func (a *assembly) add(f api.ToolCall) error {
 		}
 	}
 	if call.id == "" {
-		call.id = f.ID
+		call.id = string(f.ID)
 	}
 	if call.name == "" {
-		call.name = f.Function.Name
+		call.name = string(f.Function.Name)
 	}
-	call.args.WriteString(f.Function.Arguments)
+	call.args.WriteString(string(f.Function.Arguments))
 	a.bytes += len(f.Function.Arguments)
 	if a.bytes > model.MaxText || len(a.calls) > model.MaxCalls {
 		return &model.Error{Class: model.BadRequest, Err: fmt.Errorf(
-			"the model's answer has more than %d tool calls or %d bytes of tool arguments", model.MaxCalls, model.MaxText)}
+			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxText)}
 	}
 	return nil
 }
@@ -62,14 +66,14 @@ func (a *assembly) add(f api.ToolCall) error {
 // endsBefore reports whether f starts another call although the service gives
 // it this one's index, as those do that send 0 always: it names a tool again,
 // under another id, or without any id after whole arguments.
-func (c *partial) endsBefore(f api.ToolCall) bool {
+func (c *partial) endsBefore(f fragment) bool {
 	if f.Function.Name == "" || c.name == "" {
 		return false
 	}
 	if f.ID == "" {
 		return json.Valid([]byte(c.args.String()))
 	}
-	return f.ID != c.id
+	return string(f.ID) != c.id
 }
 
 // finished returns the calls in the order in which they began.

@@ -41,8 +41,8 @@ func (p *Provider) noAnswer(resp *http.Response, body []byte) error {
 		return f.typed(p, 0)
 	}
 	return &model.Error{Class: model.BadRequest, Status: resp.StatusCode, Err: fmt.Errorf(
-		"%s answers, but not as an OpenAI-compatible service does (%s); is the base URL right? It often ends in /v1",
-		p.base, kind(resp, body))}
+		"%w: %s answers, but not as an OpenAI-compatible service does (%s); is the base URL right? It often ends in /v1",
+		model.ErrNoService, p.base, kind(resp, body))}
 }
 
 // kind says what came instead of an answer.
@@ -129,7 +129,11 @@ func (f failure) typed(p *Provider, status int) *model.Error {
 	if status == 0 {
 		status = f.status
 	}
-	return &model.Error{Class: f.class(status), Status: status, Err: p.redacted(errors.New(f.text(status)))}
+	class, err := f.class(status), errors.New(f.text(status))
+	if class == model.Auth && (status == http.StatusPaymentRequired || quotaText.MatchString(f.code+" "+f.message)) {
+		err = fmt.Errorf("%w: %w", model.ErrNoCredit, err)
+	}
+	return &model.Error{Class: class, Status: status, Err: p.redacted(err)}
 }
 
 func (f failure) text(status int) string {

@@ -52,6 +52,10 @@ func TestErrors(t *testing.T) {
 		{"rate limit inside the stream", sse(event(`{"error":{"message":"slow down","type":"rate_limit_error"}}`)), model.RateLimited, "slow down"},
 		{"overflow inside the stream", sse(event(`{"error":{"message":"prompt is too long","type":"invalid_request_error"}}`)), model.Overflow, "too long"},
 		{"bad request inside the stream", sse(event(`{"error":{"message":"no","type":"invalid_request_error"}}`)), model.BadRequest, "no"},
+		{"an error beside its fields", sse(text("so") + event(`{"object":"error","message":"slow down","type":"x","code":429}`)), model.RateLimited, "slow down"},
+		{"finish_reason error", sse(text("so") + finish("error") + end), model.Overloaded, "with an error"},
+		{"calls announced, none made", sse(finish("tool_calls") + end), model.Truncated, "holds none"},
+		{"a whole answer cut short", says(200, js, `{"choices":[{"message":{"content":"a`), model.BadRequest, "is the base URL right?"},
 		{"content filter", sse(text("so") + finish("content_filter") + end), model.Refused, "content filter"},
 
 		{"cut off", sse(text("so")), model.Truncated, "without finish_reason or [DONE]"},

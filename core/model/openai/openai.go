@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	api "github.com/sashabaranov/go-openai"
 
@@ -26,7 +27,7 @@ const (
 	maxLine   = 8 << 20   // bytes of one line of a stream
 	maxStream = 128 << 20 // bytes of one stream
 	maxBody   = 4 << 20   // bytes of any other answer
-	maxStray  = 64 << 10  // bytes kept of what is no event
+	maxStray  = 8 << 20   // bytes kept of what is no event
 )
 
 // Config says which service to call and how.
@@ -50,6 +51,8 @@ type Provider struct {
 	key   string
 	http  *http.Client
 	clock core.Clock
+	// quirks are what refusals have taught, by model.
+	quirks sync.Map
 }
 
 var _ model.Provider = (*Provider)(nil)
@@ -103,12 +106,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 // closes the connection when it ends or the caller stops listening.
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		body, err := json.Marshal(request(req))
-		if err != nil {
-			yield(model.Delta{}, &model.Error{Class: model.BadRequest, Err: fmt.Errorf("encode the request: %w", err)})
-			return
-		}
-		resp, err := p.send(ctx, http.MethodPost, "/chat/completions", body)
+		resp, err := p.ask(ctx, req)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
@@ -118,6 +116,29 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		if err := s.read(); err != nil && !errors.Is(err, errLeft) {
 			yield(model.Delta{}, err)
 		}
+	}
+}
+
+// ask makes a request in the form that the model's service wants, which it may
+// have to learn from a refusal.
+func (p *Provider) ask(ctx context.Context, req model.Request) (*http.Response, error) {
+	q := quirksOf(req.Model)
+	if known, ok := p.quirks.Load(req.Model); ok {
+		q = known.(quirks)
+	}
+	for {
+		body, err := json.Marshal(request(req, q))
+		if err != nil {
+			return nil, &model.Error{Class: model.BadRequest, Err: fmt.Errorf("encode the request: %w", err)}
+		}
+		resp, err := p.send(ctx, http.MethodPost, "/chat/completions", body)
+		if err == nil {
+			return resp, nil
+		}
+		if !q.learn(err) {
+			return nil, err
+		}
+		p.quirks.Store(req.Model, q)
 	}
 }
 

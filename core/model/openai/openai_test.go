@@ -102,6 +102,34 @@ func TestStream(t *testing.T) {
 		{name: "a refusal is text", body: event(`{"choices":[{"delta":{"refusal":"I will not."}}]}`) + end, want: model.Item{Text: "I will not."}},
 		{name: "reasoning_content", body: event(`{"choices":[{"delta":{"reasoning_content":"hm"}}]}`) + text("a") + end, want: model.Item{Text: "a", Think: "hm"}},
 		{name: "reasoning", body: event(`{"choices":[{"delta":{"reasoning":"hm","content":""}}]}`) + text("a") + end, want: model.Item{Text: "a", Think: "hm"}},
+		{name: "reasoning as a list of parts", body: event(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}}]}`) + end, want: model.Item{Text: "a", Think: "hm"}},
+		{name: "reasoning as an object", body: event(`{"choices":[{"delta":{"reasoning":{"type":"text","text":"hm"}}}]}`) + text("a") + end, want: model.Item{Text: "a", Think: "hm"}},
+		{
+			name: "the whole message beside the deltas", body: text("a") + text("b") +
+				event(`{"choices":[{"delta":{},"message":{"role":"assistant","content":"ab"},"finish_reason":"stop"}]}`) + end,
+			want: model.Item{Text: "ab"},
+		},
+		{name: "the whole message alone", body: event(`{"choices":[{"message":{"role":"assistant","content":"ab"},"finish_reason":"stop"}]}`) + end, want: model.Item{Text: "ab"}},
+		{name: "a whole answer in place of a stream", body: "{\n \"choices\": [{\"message\": {\"content\": \"a\", \"reasoning_content\": \"hm\"},\n\"finish_reason\": \"stop\"}],\n" +
+			`"usage": {"prompt_tokens": 3, "completion_tokens": 1}}`, want: model.Item{Text: "a", Think: "hm"}, usage: model.Usage{In: 3, Out: 1}},
+		{
+			name: "a whole answer with calls, arguments as an object",
+			body: `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"x","arguments":{"n":1}}},{"id":"b","function":{"name":"y","arguments":null}}]},"finish_reason":"tool_calls"}]}`,
+			want: model.Item{Calls: []core.ToolCall{tool("a", "x", `{"n":1}`), tool("b", "y", `{}`)}},
+		},
+		{name: "usage with nulls and extra fields", body: text("a") + finish("stop") + event(`{"id":7,"x":{},"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":1,"prompt_tokens_details":null,"prompt_cache_hit_tokens":2}}`) + end,
+			want: model.Item{Text: "a"}, usage: model.Usage{In: 4, Out: 1, CacheRead: 2}},
+		{
+			name: "interleaved fragments without index",
+			body: fragments(`{"id":"a","function":{"name":"x","arguments":"{\"n\""}}`) + fragments(`{"id":"b","function":{"name":"y","arguments":"{"}}`) +
+				fragments(`{"id":"a","function":{"arguments":":1}"}}`) + fragments(`{"id":"b","function":{"arguments":"}"}}`) + finish("tool_calls") + end,
+			want: model.Item{Calls: []core.ToolCall{tool("a", "x", `{"n":1}`), tool("b", "y", `{}`)}},
+		},
+		{
+			name: "the id and the name in every fragment",
+			body: fragments(`{"index":0,"id":"a","function":{"name":"x","arguments":"{\"n\""}}`) + fragments(`{"index":0,"id":"a","function":{"name":"x","arguments":":1}"}}`) + end,
+			want: model.Item{Calls: []core.ToolCall{tool("a", "x", `{"n":1}`)}},
+		},
 		{
 			name: "parallel calls in fragments",
 			body: fragments(`{"index":0,"id":"a","type":"function","function":{"name":"x","arguments":""}}`) +
@@ -172,7 +200,7 @@ func TestStreamKeepsAlive(t *testing.T) {
 	p := service(t, sse(": wait\n\n"+event(`{"choices":[]}`)+fragments(`{"index":0,"id":"a","function":{"name":"x"}}`)+end))
 	alive := 0
 	_, _, err := model.Collect(t.Context(), clock.Real{}, p, model.Request{}, model.Options{OnDelta: func(d model.Delta) {
-		if d.KeepAlive {
+		if d.KeepAlive || d.Ping {
 			alive++
 		}
 	}})
@@ -232,6 +260,108 @@ func TestRequest(t *testing.T) {
 	sent, err := json.Marshal(body)
 	require.NoError(t, err)
 	require.JSONEq(t, want, string(sent))
+}
+
+// sentBodies makes calls and returns the bodies of their requests; the service
+// answers each with the next of answers.
+func sentBodies(t *testing.T, req model.Request, answers ...http.HandlerFunc) (bodies []map[string]any, err error) {
+	t.Helper()
+	require.NoError(t, model.Validate(req.Items))
+	p := service(t, func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		bodies = append(bodies, body)
+		answers[min(len(bodies), len(answers))-1](w, r)
+	})
+	for range 2 {
+		if _, _, err = model.Collect(t.Context(), clock.Real{}, p, req, model.Options{}); err != nil {
+			return bodies, err
+		}
+	}
+	return bodies, nil
+}
+
+func refuses(message string) http.HandlerFunc {
+	return says(http.StatusBadRequest, "application/json", fmt.Sprintf(`{"error":{"message":%q}}`, message))
+}
+
+// TestB393IdsOfNineCharacters: ids for services that want them so, by the name
+// of the model or after a refusal; call and result stay a pair.
+func TestB393IdsOfNineCharacters(t *testing.T) {
+	req := model.Request{Items: []model.Item{
+		{Kind: model.User, Text: "hi"},
+		{Kind: model.Assistant, Calls: []core.ToolCall{tool("call_1", "x", `{}`), tool("functions.x:0", "x", `{}`), tool("abcABC123", "x", `{}`)}},
+		{Kind: model.ToolOutput, CallID: "functions.x:0", Tool: "x"},
+		{Kind: model.ToolOutput, CallID: "call_1", Tool: "x"},
+		{Kind: model.ToolOutput, CallID: "abcABC123", Tool: "x"},
+	}}
+	ids := func(body map[string]any) (calls, results []string) {
+		for _, m := range body["messages"].([]any) {
+			m := m.(map[string]any)
+			if list, ok := m["tool_calls"].([]any); ok {
+				for _, c := range list {
+					calls = append(calls, c.(map[string]any)["id"].(string))
+				}
+			}
+			if id, ok := m["tool_call_id"].(string); ok {
+				results = append(results, id)
+			}
+		}
+		return calls, results
+	}
+	check := func(body map[string]any) {
+		calls, results := ids(body)
+		require.Equal(t, []string{calls[1], calls[0], calls[2]}, results)
+		for i, id := range calls {
+			require.Regexp(t, `^[a-zA-Z0-9]{9}$`, id)
+			require.NotContains(t, calls[:i], id)
+		}
+		require.Equal(t, "abcABC123", calls[2], "what is right already stays")
+	}
+	req.Model = "mistral-large-latest"
+	bodies, err := sentBodies(t, req, sse(end))
+	require.NoError(t, err)
+	check(bodies[0])
+
+	req.Model = "behind-a-proxy"
+	bodies, err = sentBodies(t, req, refuses("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."), sse(end))
+	require.NoError(t, err)
+	require.Len(t, bodies, 3, "it is learned once")
+	calls, _ := ids(bodies[0])
+	require.Equal(t, "call_1", calls[0])
+	check(bodies[1])
+	check(bodies[2])
+}
+
+// TestWhatAServiceRefusesIsLeftOut: services that do not know a parameter get
+// requests without it from then on; a refusal of something else is one.
+func TestWhatAServiceRefusesIsLeftOut(t *testing.T) {
+	req := model.Request{Model: "m1", Thinking: "low", MaxTokens: 7, Items: []model.Item{
+		{Kind: model.User, Text: "hi", Files: []model.File{{Name: "cat.png", Type: "image/png", Kind: model.Picture, Looked: true, Ref: "r", Data: "aGk="}}},
+		{Kind: model.Assistant, Think: "hm", Calls: []core.ToolCall{tool("a", "x", `{}`)}},
+		{Kind: model.ToolOutput, CallID: "a", Tool: "x"},
+	}}
+	bodies, err := sentBodies(t, req,
+		refuses("Unrecognized request argument supplied: stream_options"), refuses("reasoning_effort is not supported"),
+		refuses("Use 'max_completion_tokens' instead of 'max_tokens'"), refuses("the reasoning_content in the thinking mode must be passed back"),
+		refuses("m1 does not support image input"), sse(end))
+	require.NoError(t, err)
+	require.Len(t, bodies, 7)
+	first, err := json.Marshal(bodies[0]["messages"].([]any)[0])
+	require.NoError(t, err)
+	require.JSONEq(t, `{"role": "user", "content": [
+		{"type": "text", "text": "hi\n[skein:file {\"name\":\"cat.png\",\"type\":\"image/png\",\"note\":\"this picture\"}]"},
+		{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]}`, string(first))
+	last, err := json.Marshal(bodies[6])
+	require.NoError(t, err)
+	require.JSONEq(t, `{"model": "m1", "stream": true, "max_completion_tokens": 7, "messages": [
+		{"role": "user", "content": "hi\n[skein:file {\"name\":\"cat.png\",\"type\":\"image/png\",\"note\":\"a picture, which you do not see here\"}]"},
+		{"role": "assistant", "reasoning_content": "hm", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "x", "arguments": "{}"}}]},
+		{"role": "tool", "tool_call_id": "a", "content": "(no text)"}]}`, string(last))
+
+	bodies, err = sentBodies(t, req, refuses("stream_options again"))
+	require.Equal(t, model.BadRequest, model.ClassOf(err))
+	require.Len(t, bodies, 2, "the same refusal twice is one")
 }
 
 func TestRequestTokenLimit(t *testing.T) {

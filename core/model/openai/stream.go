@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/http"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/skein-bot/skein/core/model"
 )
 
@@ -27,23 +25,11 @@ type stream struct {
 
 	calls    assembly
 	usage    model.Usage
-	finish   api.FinishReason // "" until one came
-	finished bool             // [DONE] came
-	events   bool             // at least one event came
-	stray    bytes.Buffer     // the start of what is no event
-}
-
-// chunk is one event of the stream.
-type chunk struct {
-	Choices []struct {
-		Delta struct {
-			api.ChatCompletionStreamChoiceDelta
-			Reasoning string `json:"reasoning"`
-		} `json:"delta"`
-		FinishReason api.FinishReason `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *api.Usage      `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	finish   string       // the finish_reason, "" until one came
+	finished bool         // [DONE] came
+	events   bool         // at least one event came
+	said     bool         // visible text came
+	stray    bytes.Buffer // what is no event
 }
 
 // read gives out the deltas until the answer is whole.
@@ -65,9 +51,22 @@ func (s *stream) read() error {
 	case err != nil:
 		return &model.Error{Class: model.Truncated, Err: s.p.redacted(fmt.Errorf("the stream broke off: %w", err))}
 	case !s.events:
-		return s.p.noAnswer(s.resp, s.stray.Bytes())
+		return s.whole()
 	}
 	return &model.Error{Class: model.Truncated, Err: errors.New("the stream ended without finish_reason or [DONE]")}
+}
+
+// whole reads what is no stream: the answer in one piece, of a service that
+// does not stream, or something else.
+func (s *stream) whole() error {
+	var c chunk
+	if json.Unmarshal(s.stray.Bytes(), &c) != nil || len(c.Choices) == 0 {
+		return s.p.noAnswer(s.resp, s.stray.Bytes())
+	}
+	if err := s.chunk(c); err != nil {
+		return err
+	}
+	return s.end()
 }
 
 // line takes one line in.
@@ -77,7 +76,7 @@ func (s *stream) line(line []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
 	case !isData && bytes.HasPrefix(line, []byte(":")): // a comment
-		return s.send(model.Delta{KeepAlive: true})
+		return s.send(model.Delta{Ping: true})
 	case !isData:
 		if !s.events && s.stray.Len()+len(line) < maxStray {
 			s.stray.Write(line)
@@ -95,6 +94,9 @@ func (s *stream) line(line []byte) error {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("an event of the stream cannot be read: %w", err)}
 	}
+	if c.Object == "error" { // the fields of an error stand beside it
+		return parseError(data).typed(s.p, 0)
+	}
 	return s.chunk(c)
 }
 
@@ -103,42 +105,49 @@ func (s *stream) chunk(c chunk) error {
 		return parseError(c.Error).typed(s.p, 0)
 	}
 	if u := c.Usage; u != nil {
-		s.usage = model.Usage{In: int64(u.PromptTokens), Out: int64(u.CompletionTokens)}
-		if u.PromptTokensDetails != nil {
-			s.usage.CacheRead = int64(u.PromptTokensDetails.CachedTokens)
-		}
+		s.usage = model.Usage{In: u.PromptTokens, Out: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.PromptCacheHitTokens)}
 	}
 	if len(c.Choices) == 0 {
-		return s.send(model.Delta{KeepAlive: true})
+		return s.send(model.Delta{Ping: true})
 	}
 	choice := c.Choices[0]
-	if choice.FinishReason != "" && choice.FinishReason != api.FinishReasonNull {
-		s.finish = choice.FinishReason
+	if f := string(choice.FinishReason); f != "" && f != "null" {
+		s.finish = f
 	}
-	d := model.Delta{Text: choice.Delta.Content + choice.Delta.Refusal, Think: choice.Delta.ReasoningContent}
-	if d.Think == "" {
-		d.Think = choice.Delta.Reasoning
+	m := choice.Delta
+	if !s.said && len(s.calls.calls) == 0 && m.isEmpty() { // what the deltas have said is not said twice
+		m = choice.Message
 	}
-	for _, fragment := range choice.Delta.ToolCalls {
-		if err := s.calls.add(fragment); err != nil {
+	d := model.Delta{Text: m.text(), Think: m.think()}
+	for _, f := range m.ToolCalls {
+		if err := s.calls.add(f); err != nil {
 			return err
 		}
 	}
+	s.said = s.said || d.Text != ""
 	d.KeepAlive = d.Text == "" && d.Think == ""
+	d.Ping = d.KeepAlive && len(m.ToolCalls) == 0
 	return s.send(d)
 }
 
 // end gives out the calls and the end mark.
 func (s *stream) end() error {
-	if s.finish == api.FinishReasonContentFilter {
+	switch s.finish {
+	case "content_filter":
 		return &model.Error{Class: model.Refused, Err: errors.New("the service's content filter stopped the answer")}
+	case "error":
+		return &model.Error{Class: model.Overloaded, Err: errors.New("the service ended the answer with an error")}
+	case "tool_calls", "function_call":
+		if len(s.calls.calls) == 0 && !s.said {
+			return &model.Error{Class: model.Truncated, Err: errors.New("the answer announces tool calls and holds none")}
+		}
 	}
 	for _, call := range s.calls.finished() {
 		if err := s.send(model.Delta{Call: &call}); err != nil {
 			return err
 		}
 	}
-	return s.send(model.Delta{Done: true, Usage: s.usage, Cut: s.finish == api.FinishReasonLength})
+	return s.send(model.Delta{Done: true, Usage: s.usage, Cut: s.finish == "length" || s.finish == "max_tokens"})
 }
 
 func (s *stream) send(d model.Delta) error {

@@ -1,0 +1,17 @@
+package model
+
+// Info is what the configuration knows about a model.
+type Info struct {
+	// Key names the model together with the credential that it is called with;
+	// it is the same for two names of one thing.
+	Key Key
+	// Vision is set where it takes pictures.
+	Vision bool
+	// MaxTokens is its longest answer, 0 if that is not known.
+	MaxTokens int
+	Price     Price
+}
+
+// Key names a model as one credential reaches it: what a service limits.
+// Credential is opaque and holds no secret in clear.
+type Key struct{ Credential, Model string }
