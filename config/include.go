@@ -109,6 +109,9 @@ func (inc *includer) file(name *json5.Node) (*json5.Node, error) {
 	if len(inc.stack) > maxIncludeDepth {
 		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Message: fmt.Sprintf("includes nested deeper than %d files", maxIncludeDepth)}}
 	}
+	if !slices.Contains(inc.files, path) {
+		inc.files = append(inc.files, path)
+	}
 	src, err := inc.read(path)
 	if err != nil {
 		return nil, InvalidError{{Pos: name.Pos, Path: includeKey, Message: "the included file cannot be read: " + err.Error()}}

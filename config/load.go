@@ -104,6 +104,16 @@ func ReadTree(path string, opts Options) (*Document, error) {
 	return ParseTree(path, src, opts)
 }
 
+// FilesOf returns a file and what it includes, as far as that can be read: what
+// has to be watched while the file is not valid.
+func FilesOf(path string, opts Options) []string {
+	inc := &includer{read: opts.readFile(), files: []string{path}}
+	if src, err := inc.read(path); err == nil {
+		_, _ = inc.parse(path, src) // what is wrong was told by Load
+	}
+	return inc.files
+}
+
 // ParseTree reads a document from memory, and what it includes from files.
 func ParseTree(name string, src []byte, opts Options) (*Document, error) {
 	inc := &includer{read: opts.readFile()}
