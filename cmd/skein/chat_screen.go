@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/command"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // memoryName is the file, in the state folder, of what was written and read in
@@ -69,7 +70,7 @@ func farewell(working int, attached bool, again string) string {
 func chatCommands() []fullscreen.Command {
 	var list []fullscreen.Command
 	for _, c := range command.New(command.Options{}).Commands() {
-		list = append(list, fullscreen.Command{Name: c.Name, Usage: c.Usage, Summary: c.Summary})
+		list = append(list, fullscreen.Command{Name: c.Name, Usage: c.Usage, Summary: c.Summary(words.Language{})})
 	}
 	return list
 }

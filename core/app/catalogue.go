@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/threadbind"
 )
 
@@ -132,8 +133,10 @@ func (c intakeConfig) Reset(channel string, kind core.ConversationKind, threaded
 
 func (c intakeConfig) Zone(id string) *time.Location { return c.a.zone(id) }
 
-func (c intakeConfig) Owners() []string        { return c.a.live().cfg.Commands.OwnerAllowFrom }
-func (c intakeConfig) CommandsAllow() []string { return c.a.live().cfg.Commands.AllowFrom }
+func (c intakeConfig) Owners() []string         { return c.a.live().cfg.Commands.OwnerAllowFrom }
+func (c intakeConfig) CommandsAllow() []string  { return c.a.live().cfg.Commands.AllowFrom }
+func (c intakeConfig) Language() words.Language { return c.a.live().words }
+
 func (c intakeConfig) RefuseCommands() bool {
 	return c.a.live().cfg.Commands.Unauthorized != config.UnauthorizedSilent
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // commands returns the chat commands of this runtime.
@@ -41,6 +42,8 @@ func (c commandConfig) ModelKnown(ref string) bool {
 func (c commandConfig) DirectScope() core.DirectScope {
 	return core.DirectScope(c.a.live().cfg.Session.DMScope)
 }
+
+func (c commandConfig) Language() words.Language { return c.a.live().words }
 
 func (c commandConfig) QueueMode(channel, account string) kernel.QueueMode {
 	return kernel.QueueMode(c.a.live().cfg.Queue(channel, account).Mode)

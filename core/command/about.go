@@ -16,37 +16,39 @@ func (s Set) help(_ *store.Tx, r Request) (Reply, error) {
 		if c.Usage != "" {
 			usage += " " + c.Usage
 		}
-		rows = append(rows, usage+" - "+c.Summary)
+		rows = append(rows, usage+" - "+c.Summary(r.Language))
 	}
-	return Reply{Text: list("Commands:", rows, "")}, nil
+	return Reply{Text: list(r.Language, r.Language.HelpHead(), rows, "")}, nil
 }
 
 // whoami is /whoami.
 func (s Set) whoami(_ *store.Tx, r Request) (Reply, error) {
+	w := r.Language
 	who := r.Actor
 	if who == "" {
-		who = "unknown: the platform did not say"
+		who = w.WhoamiUnknown()
 	}
 	if r.Operator {
-		who += " (an operator)"
+		who = w.WhoamiOperator(who)
 	}
-	lines := []string{"You: " + who}
-	lines = line(lines, "Name", "%s", core.Clip(r.Message.Author.Name, nameLimit))
-	lines = line(lines, "Place", "%s", r.Message.Address.String())
-	lines = line(lines, "Session", "%s", r.Key.String())
-	lines = line(lines, "Agent", "%s", r.AgentID)
+	lines := []string{w.LabelYou(who)}
+	lines = line(lines, w.LabelName, core.Clip(r.Message.Author.Name, nameLimit))
+	lines = line(lines, w.LabelPlace, r.Message.Address.String())
+	lines = line(lines, w.LabelSession, r.Key.String())
+	lines = line(lines, w.LabelAgent, r.AgentID)
 	return Reply{Text: strings.Join(lines, "\n")}, nil
 }
 
 // status is /status.
 func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
-	lines := []string{"Agent: " + s.agentText(r.AgentID)}
+	w := r.Language
+	lines := []string{w.LabelAgent(s.agentText(r.AgentID))}
 	model, err := s.model(tx, r)
 	if err != nil {
 		return Reply{}, err
 	}
-	lines = line(lines, "Model", "%s", model)
-	lines = line(lines, "Session", "%s", r.Key.String())
+	lines = line(lines, w.LabelModel, model)
+	lines = line(lines, w.LabelSession, r.Key.String())
 	if lines, err = s.activity(tx, r, lines); err != nil {
 		return Reply{}, err
 	}
@@ -54,7 +56,7 @@ func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 		return Reply{Text: strings.Join(lines, "\n")}, nil
 	}
 	expiry, err := s.o.Bindings.Expiry(tx, r.Binding)
-	lines = line(lines, "Binding", "%s, %s, by %s", placeText(r.Binding), expiry, r.Binding.Owner)
+	lines = line(lines, w.LabelBinding, w.StatusBound(expiry, r.Binding.Owner, placeText(r.Binding)))
 	return Reply{Text: strings.Join(lines, "\n")}, err
 }
 
@@ -72,22 +74,23 @@ func (s Set) model(tx *store.Tx, r Request) (string, error) {
 
 // activity says what the session does.
 func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error) {
-	now := "idle"
+	w := r.Language
+	now := w.StatusIdle()
 	turn, running, err := runningTurn(tx, r.Session.ID)
 	if err != nil {
 		return nil, err
 	}
 	if running {
-		now = fmt.Sprintf("%s, for %s", kindText(turn.Kind), age(r.Now.Sub(turn.Started)))
+		now = turnText(w, turn.Kind, r.Now.Sub(turn.Started))
 	}
 	waiting, err := tx.CountQueued(r.Session.ID)
 	if err != nil {
 		return nil, err
 	}
 	if waiting > 0 {
-		now += ", " + count(int64(waiting), "message waits", "messages wait")
+		now += ", " + w.StatusWaiting(waiting)
 	}
-	lines = append(lines, "Now: "+now)
+	lines = append(lines, w.LabelNow(now))
 	mode, err := tx.Setting(r.Session.ID, store.SettingQueue)
 	if err != nil {
 		return nil, err
@@ -95,10 +98,10 @@ func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error)
 	if mode == "" {
 		mode = string(s.o.Config.QueueMode(r.Message.Address.Channel, r.Message.Address.Account))
 	}
-	lines = line(lines, "Queue", "%s", mode)
+	lines = line(lines, w.LabelQueue, mode)
 	live, err := tx.CountLiveRunsOf(r.Session.ID)
 	if err == nil && live > 0 {
-		lines = line(lines, "Sub-agents", "%d active", live)
+		lines = append(lines, w.StatusSubagents(live))
 	}
 	return lines, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -35,6 +36,9 @@ type Request struct {
 	Bound   bool
 	Now     core.Millis
 
+	// Language is the one to answer in; Run sets it.
+	Language words.Language
+
 	set Set // that runs it
 }
 
@@ -55,8 +59,9 @@ type Reply struct {
 type Command struct {
 	Name string
 	// Usage is the line of /help without the slash and the name, Summary what
-	// it does.
-	Usage, Summary string
+	// it does, in a language.
+	Usage   string
+	Summary func(words.Language) string
 	// Run has the effect in the transaction of the message. A *core.Error is a
 	// refusal: the transaction is committed all the same, so nothing may be
 	// left half done.
@@ -74,6 +79,8 @@ type Config interface {
 	Model(agentID string) string
 	ModelKnown(ref string) bool
 	DirectScope() core.DirectScope
+	// Language is the one in which people are spoken to.
+	Language() words.Language
 	// QueueMode is the configured queue mode of an account.
 	QueueMode(channel, account string) kernel.QueueMode
 }
@@ -116,20 +123,20 @@ type Set struct {
 func New(o Options) Set {
 	s := Set{o: o, commands: make(map[string]Command)}
 	for _, c := range []Command{
-		{"agents", "", "sub-agents, their threads, and what can be focused", s.agents},
-		{"focus", "<target>", "talk to a sub-agent or session here, or in a thread", s.focus},
-		{"help", "", "this list", s.help},
-		{"new", "[model]", "stop, and begin anew", s.fresh},
-		{"queue", "[steer|followup|collect|interrupt|default]", "what a message does while an answer is in progress", s.queue},
-		{"reset", "", "stop, and forget this conversation", s.reset},
-		{"retry", "", "answer the last message again", s.retry},
-		{"session", "idle|max-age [duration|off]", "limits of the binding here", s.session},
-		{"status", "", "what this conversation leads to and does", s.status},
-		{"stop", "", "stop the answer in progress and all sub-agents below", s.stop},
-		{"subagents", "list | info <target> | log <target> [limit] [tools]", "look at sub-agents", s.subagents},
-		{"tasks", "", "background work and whether its outcome was told", s.tasks},
-		{"unfocus", "", "end the binding here", s.unfocus},
-		{"whoami", "", "how you and this place are named", s.whoami},
+		{"agents", "", words.Language.HelpAgents, s.agents},
+		{"focus", "<target>", words.Language.HelpFocus, s.focus},
+		{"help", "", words.Language.HelpHelp, s.help},
+		{"new", "[model]", words.Language.HelpNew, s.fresh},
+		{"queue", "[steer|followup|collect|interrupt|default]", words.Language.HelpQueue, s.queue},
+		{"reset", "", words.Language.HelpReset, s.reset},
+		{"retry", "", words.Language.HelpRetry, s.retry},
+		{"session", "idle|max-age [duration|off]", words.Language.HelpSession, s.session},
+		{"status", "", words.Language.HelpStatus, s.status},
+		{"stop", "", words.Language.HelpStop, s.stop},
+		{"subagents", "list | info <target> | log <target> [limit] [tools]", words.Language.HelpSubagents, s.subagents},
+		{"tasks", "", words.Language.HelpTasks, s.tasks},
+		{"unfocus", "", words.Language.HelpUnfocus, s.unfocus},
+		{"whoami", "", words.Language.HelpWhoami, s.whoami},
 	} {
 		s.commands[c.Name] = c
 	}
@@ -164,7 +171,7 @@ func (s Set) Run(tx *store.Tx, r Request) (Reply, error) {
 	if !ok {
 		return Reply{}, refuseUnknown(r.Name)
 	}
-	r.set = s
+	r.set, r.Language = s, s.o.Config.Language()
 	reply, err := c.Run(tx, r)
 	if err != nil {
 		return Reply{}, err

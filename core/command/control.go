@@ -7,6 +7,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // stopped is what a command stopped.
@@ -37,7 +38,7 @@ func (s Set) halt(tx *store.Tx, r Request) (stopped, error) {
 // stop is /stop.
 func (s Set) stop(tx *store.Tx, r Request) (Reply, error) {
 	what, err := s.halt(tx, r)
-	return Reply{Text: stoppedText(what)}, err
+	return Reply{Text: stoppedText(r.Language, what)}, err
 }
 
 // fresh is /new.
@@ -62,19 +63,19 @@ func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 	if session.ID != 0 {
 		err = tx.SetSetting(session.ID, store.SettingModel, model)
 	}
-	return Reply{Text: freshText(what, model)}, err
+	return Reply{Text: freshText(r.Language, what, model)}, err
 }
 
 // reset is /reset: like /new, but the session keeps its settings.
 func (s Set) reset(tx *store.Tx, r Request) (Reply, error) {
 	if r.Args != "" {
-		return Reply{}, refuseUsage("/reset alone")
+		return Reply{}, words.RefuseUsageAlone(CodeUsage, "/reset")
 	}
 	what, err := s.halt(tx, r)
 	if err == nil {
 		err = s.forget(tx, r, r.Session.ID)
 	}
-	return Reply{Text: resetText(what)}, err
+	return Reply{Text: resetText(r.Language, what)}, err
 }
 
 // forget begins an empty history in a session that exists, and forgets what was
@@ -93,15 +94,15 @@ func (s Set) queue(tx *store.Tx, r Request) (Reply, error) {
 	if r.Args == "" {
 		own, err := tx.Setting(r.Session.ID, store.SettingQueue)
 		if own != "" {
-			return Reply{Text: queueText(own, true)}, err
+			return Reply{Text: queueText(r.Language, own, true)}, err
 		}
-		return Reply{Text: queueText(configured, false)}, err
+		return Reply{Text: queueText(r.Language, configured, false)}, err
 	}
 	mode := strings.ToLower(r.Args)
 	switch kernel.QueueMode(mode) {
 	case kernel.QueueSteer, kernel.QueueFollowup, kernel.QueueCollect, kernel.QueueInterrupt:
 	case "default":
-		return Reply{Text: queueText(configured, false)}, tx.SetSetting(r.Session.ID, store.SettingQueue, "")
+		return Reply{Text: queueText(r.Language, configured, false)}, tx.SetSetting(r.Session.ID, store.SettingQueue, "")
 	default:
 		return Reply{}, refuseQueue(r.Args)
 	}
@@ -109,5 +110,5 @@ func (s Set) queue(tx *store.Tx, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return Reply{Text: queueText(mode, true)}, tx.SetSetting(session.ID, store.SettingQueue, mode)
+	return Reply{Text: queueText(r.Language, mode, true)}, tx.SetSetting(session.ID, store.SettingQueue, mode)
 }

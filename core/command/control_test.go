@@ -2,12 +2,12 @@ package command
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 func TestStopCountsExactly(t *testing.T) {
@@ -153,7 +153,7 @@ func TestUnknownCommand(t *testing.T) {
 	r := newRig(t)
 	require.Contains(t, r.refused(CodeUnknown, r.request("/compact")), "/help lists the commands")
 	require.False(t, r.set.Known("compact"))
-	more := r.set.With(Command{Name: "compact", Summary: "make it shorter", Run: func(*store.Tx, Request) (Reply, error) {
+	more := r.set.With(Command{Name: "compact", Summary: func(words.Language) string { return "make it shorter" }, Run: func(*store.Tx, Request) (Reply, error) {
 		return Reply{Text: "done", Kind: store.OutNotice}, nil
 	}})
 	require.True(t, more.Known("compact"))
@@ -163,13 +163,4 @@ func TestUnknownCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Reply{Text: "done", Kind: store.OutNotice}, reply)
 	require.Contains(t, r.run(r.request("/help")), "/compact - make it shorter")
-}
-
-func TestAge(t *testing.T) {
-	for want, d := range map[string]time.Duration{
-		"0s": -time.Second, "59s": 59 * time.Second, "1m": 90 * time.Second, "2h 30m": 150 * time.Minute, "3h": 3 * time.Hour,
-		"1d 2h": 26 * time.Hour, "3d": 72 * time.Hour,
-	} {
-		require.Equal(t, want, age(d))
-	}
 }

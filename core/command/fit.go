@@ -1,9 +1,10 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Limit of a reply: 2000 UTF-16 code units are one message on the smallest
@@ -41,7 +42,7 @@ func fit(text string) string { return cut(text, replyLimit) }
 
 // list joins a head, as many rows as fit, and a tail into one reply. What does
 // not fit is counted.
-func list(head string, rows []string, tail string) string {
+func list(w words.Language, head string, rows []string, tail string) string {
 	room := replyLimit - units(head) - units(tail) - 40 // for the count and the line ends
 	kept := len(rows)
 	for i, row := range rows {
@@ -52,7 +53,7 @@ func list(head string, rows []string, tail string) string {
 	}
 	lines := append([]string{head}, rows[:kept]...)
 	if kept < len(rows) {
-		lines = append(lines, fmt.Sprintf("… and %d more", len(rows)-kept))
+		lines = append(lines, w.FitMore(len(rows)-kept))
 	}
 	if tail != "" {
 		lines = append(lines, tail)
@@ -61,7 +62,7 @@ func list(head string, rows []string, tail string) string {
 }
 
 // latest is list for rows of which the last ones matter most.
-func latest(head string, rows []string) string {
+func latest(w words.Language, head string, rows []string) string {
 	room := replyLimit - units(head) - 40
 	first := len(rows)
 	for first > 0 {
@@ -72,7 +73,7 @@ func latest(head string, rows []string) string {
 	}
 	lines := []string{head}
 	if first > 0 {
-		lines = append(lines, fmt.Sprintf("… %d earlier left out", first))
+		lines = append(lines, w.FitEarlier(first))
 	}
 	return strings.Join(append(lines, rows[first:]...), "\n")
 }

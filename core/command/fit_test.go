@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/skein-bot/skein/core/words"
 )
 
 func TestCut(t *testing.T) {
@@ -20,10 +22,10 @@ func TestListsCountWhatTheyLeaveOut(t *testing.T) {
 	for i := range rows {
 		rows[i] = strings.Repeat("x", 50)
 	}
-	require.Equal(t, "head\na\nb\ntail", list("head", []string{"a", "b"}, "tail"))
-	require.Equal(t, "head", list("head", nil, ""))
-	require.Contains(t, list("head", rows, "tail"), "… and 66 more\ntail")
-	require.Contains(t, latest("head", rows), "head\n… 66 earlier left out\n")
+	require.Equal(t, "head\na\nb\ntail", list(english, "head", []string{"a", "b"}, "tail"))
+	require.Equal(t, "head", list(english, "head", nil, ""))
+	require.Contains(t, list(english, "head", rows, "tail"), "… and 66 more\ntail")
+	require.Contains(t, latest(english, "head", rows), "head\n… 66 earlier left out\n")
 }
 
 func TestWhateverFits(t *testing.T) {
@@ -31,8 +33,9 @@ func TestWhateverFits(t *testing.T) {
 		rows := rapid.SliceOfN(rapid.StringN(0, 400, -1), 0, 60).Draw(t, "rows")
 		head := rapid.StringN(0, 200, -1).Draw(t, "head")
 		tail := rapid.StringN(0, 200, -1).Draw(t, "tail")
-		require.LessOrEqual(t, units(list(head, rows, tail)), replyLimit)
-		require.LessOrEqual(t, units(latest(head, rows)), replyLimit)
+		w := rapid.SampledFrom(words.Shipped()).Draw(t, "language")
+		require.LessOrEqual(t, units(list(w, head, rows, tail)), replyLimit)
+		require.LessOrEqual(t, units(latest(w, head, rows)), replyLimit)
 		require.LessOrEqual(t, units(fit(strings.Join(rows, "\n"))), replyLimit)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // intentKind is the kind of an intent that /focus leaves while it opens a
@@ -28,7 +29,7 @@ type focusIntent struct {
 // focus is /focus.
 func (s Set) focus(tx *store.Tx, r Request) (Reply, error) {
 	if r.Args == "" {
-		return Reply{}, refuseUsage("/focus <target>, for example /focus last")
+		return Reply{}, words.RefuseUsageFocus(CodeUsage)
 	}
 	key := intentKey(r.Message)
 	if again, reply, err := s.again(tx, key); again || err != nil {
@@ -126,7 +127,7 @@ func (s Set) open(ctx context.Context, key int64, in focusIntent, res subagent.R
 			if res.Child != nil {
 				title = res.Child.Title
 			}
-			return s.close(tx, key, in, focusedText(b.Label, title))
+			return s.close(tx, key, in, focusedText(s.o.Config.Language(), b.Label, title))
 		})
 	}
 	abort := func(cause error) (aborted bool, err error) {
@@ -134,7 +135,7 @@ func (s Set) open(ctx context.Context, key int64, in focusIntent, res subagent.R
 			if aborted, err = s.o.Bindings.Abort(tx, in.Binding); err != nil || !aborted {
 				return err
 			}
-			return s.close(tx, key, in, failureText(cause))
+			return s.close(tx, key, in, failureText(s.o.Config.Language(), cause))
 		})
 		return aborted, err
 	}
@@ -155,12 +156,12 @@ func (s Set) close(tx *store.Tx, key int64, in focusIntent, text string) error {
 }
 
 // failureText is what the person is told about a thread that did not open.
-func failureText(cause error) string {
+func failureText(w words.Language, cause error) string {
 	var refusal *core.Error
 	if errors.As(cause, &refusal) {
-		return RefusalText(refusal)
+		return w.Refusal(refusal)
 	}
-	return threadFailed
+	return w.FocusFailed()
 }
 
 // proceed continues the second phase of a stored intent.
@@ -181,7 +182,7 @@ func (s Set) proceed(ctx context.Context, stored store.Intent) {
 			if err != nil || pending {
 				return err
 			}
-			return s.close(tx, stored.Turn, in, threadFailed) // it was given up meanwhile
+			return s.close(tx, stored.Turn, in, s.o.Config.Language().FocusFailed()) // it was given up meanwhile
 		})
 	}
 	switch {
@@ -228,7 +229,7 @@ func (s Set) session(tx *store.Tx, r Request) (Reply, error) {
 	word, value := cutWord(r.Args)
 	limit := Limit(word)
 	if limit != LimitIdle && limit != LimitMaxAge {
-		return Reply{}, refuseUsage("/session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit")
+		return Reply{}, words.RefuseUsageSession(CodeUsage)
 	}
 	if value == "" {
 		text, err := s.o.Bindings.Limit(tx, r.Message.Address, limit)

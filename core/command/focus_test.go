@@ -52,7 +52,7 @@ func TestAThreadThatDoesNotOpenIsAnsweredOnce(t *testing.T) {
 		want string
 	}{
 		"refusal": {core.Errorf("thread_timeout", "the channel opened no thread within 10s").WithRemedy("try again"), "the channel opened no thread within 10s (try again) [thread_timeout]"},
-		"other":   {errors.New("secret detail"), threadFailed},
+		"other":   {errors.New("secret detail"), english.FocusFailed()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -107,7 +107,7 @@ func TestFocusGoesOnAfterACrash(t *testing.T) {
 		r, _ := crash(t)
 		r.bindings.pending = nil
 		require.NoError(t, r.set.Recover(t.Context()))
-		require.Equal(t, []string{threadFailed}, r.posted())
+		require.Equal(t, []string{english.FocusFailed()}, r.posted())
 		require.Zero(t, r.openIntents())
 	})
 }

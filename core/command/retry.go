@@ -9,6 +9,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Edits are what people did to the messages of a session's last turn after it
@@ -65,17 +66,17 @@ func (e *Edits) Save(tx *store.Tx, session int64) error {
 // the reply.
 func (s Set) retry(tx *store.Tx, r Request) (Reply, error) {
 	if r.Args != "" {
-		return Reply{}, refuseUsage("/retry alone")
+		return Reply{}, words.RefuseUsageAlone(CodeUsage, "/retry")
 	}
 	if r.Session.ID == 0 {
-		return Reply{}, refuseNothingToRetry()
+		return Reply{}, words.RefuseRetryNothing(CodeRetryNothing)
 	}
 	if busy, err := s.busy(tx, r.Session); busy || err != nil {
-		return Reply{}, orElse(err, refuseRetryBusy())
+		return Reply{}, orElse(err, words.RefuseRetryBusy(CodeRetryBusy))
 	}
 	turn, err := tx.LastAsked(r.Session)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !turn.ReplyTo.Same(r.Message.Address) {
-		return Reply{}, refuseNothingToRetry() // elsewhere somebody else may be waiting for the answer
+		return Reply{}, words.RefuseRetryNothing(CodeRetryNothing) // elsewhere somebody else may be waiting for the answer
 	}
 	if err != nil {
 		return Reply{}, err
@@ -85,9 +86,9 @@ func (s Set) retry(tx *store.Tx, r Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	case len(rows) == 0:
-		return Reply{}, refuseNothingToRetry()
+		return Reply{}, words.RefuseRetryNothing(CodeRetryNothing)
 	case !theirs && !r.Operator:
-		return Reply{}, refuseRetryOfOthers()
+		return Reply{}, words.RefuseRetryOthers(CodeRetryOthers)
 	}
 	return Reply{Silent: true}, s.askAgain(tx, r, turn, rows)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -114,7 +115,7 @@ func (r *rig) try(req Request) (string, error) {
 	if refusal != nil {
 		var coded *core.Error
 		require.ErrorAs(r, refusal, &coded)
-		require.LessOrEqual(r, units(RefusalText(coded)), smallestMessage)
+		require.LessOrEqual(r, units(english.Refusal(coded)), smallestMessage)
 		return "", refusal
 	}
 	require.Equal(r, store.OutCommand, reply.Kind)
@@ -273,13 +274,20 @@ type engineBindings struct{ subagent.Bindings }
 func (engineBindings) RunEnded(core.Run) {}
 
 // fakeConfig has agents by id, with their declared names.
-type fakeConfig struct{ names map[string]string }
+// english is the language of the texts that other tests and scripts compare.
+var english words.Language
+
+type fakeConfig struct {
+	names    map[string]string
+	language words.Language
+}
 
 func (c *fakeConfig) AgentIDs() []string                      { return []string{"main", "research"} }
 func (c *fakeConfig) AgentName(id string) string              { return c.names[id] }
 func (*fakeConfig) Model(string) string                       { return "local/m0" }
 func (*fakeConfig) ModelKnown(ref string) bool                { return ref == "local/m1" }
 func (*fakeConfig) DirectScope() core.DirectScope             { return core.ScopePerChannelPeer }
+func (c *fakeConfig) Language() words.Language                { return c.language }
 func (*fakeConfig) QueueMode(string, string) kernel.QueueMode { return kernel.QueueSteer }
 
 // fakeBindings binds in place, or in a thread if child is set.

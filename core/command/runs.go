@@ -12,6 +12,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // latestRun returns the newest run of a session, a zero run if it has none.
@@ -44,16 +45,17 @@ func (s Set) agents(tx *store.Tx, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	head := noRuns
+	w := r.Language
+	head := w.AgentsNone()
 	if len(targets) > 0 {
-		head = "Sub-agents:"
+		head = w.AgentsHead()
 	}
 	if r.Bound {
 		expiry, err := s.o.Bindings.Expiry(tx, r.Binding)
 		if err != nil {
 			return Reply{}, err
 		}
-		head = fmt.Sprintf("This place is focused on %s, %s.\n%s", focusName(r.Binding), expiry, head)
+		head = w.AgentsFocused(expiry, focusName(r.Binding)) + "\n" + head
 	}
 	var rows []string
 	for _, t := range targets {
@@ -61,9 +63,9 @@ func (s Set) agents(tx *store.Tx, r Request) (Reply, error) {
 		if err != nil {
 			return Reply{}, err
 		}
-		rows = append(rows, fmt.Sprintf("%d. %s · %s · %s", t.Run.Ordinal, core.Clip(t.Label, nameLimit), runState(t.Run, r.Now), bound))
+		rows = append(rows, fmt.Sprintf("%d. %s · %s · %s", t.Run.Ordinal, core.Clip(t.Label, nameLimit), runState(r.Language, t.Run, r.Now), bound))
 	}
-	return Reply{Text: list(head, rows, s.agentNames())}, nil
+	return Reply{Text: list(w, head, rows, s.agentNames(w))}, nil
 }
 
 func focusName(b core.Binding) string {
@@ -74,7 +76,7 @@ func focusName(b core.Binding) string {
 }
 
 // agentNames lists the agents that /focus finds, where there are several.
-func (s Set) agentNames() string {
+func (s Set) agentNames(w words.Language) string {
 	ids := s.o.Config.AgentIDs()
 	if len(ids) < 2 {
 		return ""
@@ -83,7 +85,7 @@ func (s Set) agentNames() string {
 	for _, id := range ids {
 		names = append(names, s.agentText(id))
 	}
-	return cut("Agents: "+strings.Join(names, ", "), 400)
+	return cut(w.AgentsConfigured(names), 400)
 }
 
 // boundText says where a sub-agent is bound and until when.
@@ -103,7 +105,7 @@ func (s Set) boundText(tx *store.Tx, r Request, t Target) (string, error) {
 		}
 		text := placeText(b) + " · " + expiry
 		if b.Status == core.BindingSuspended {
-			text += " · suspended"
+			text += " · " + r.Language.AgentsSuspended()
 		}
 		parts = append(parts, text)
 	}
@@ -111,9 +113,9 @@ func (s Set) boundText(tx *store.Tx, r Request, t Target) (string, error) {
 	case len(parts) > 0:
 		return strings.Join(parts, ", "), nil
 	case !s.o.Bindings.Bindable(r.Message.Address):
-		return unavailable, nil
+		return r.Language.AgentsUnavailable(), nil
 	}
-	return unbound, nil
+	return r.Language.AgentsUnbound(), nil
 }
 
 // subagents is /subagents.
@@ -127,7 +129,7 @@ func (s Set) subagents(tx *store.Tx, r Request) (Reply, error) {
 	case verb == "log" && rest != "":
 		return s.runLog(tx, r, rest)
 	}
-	return Reply{}, refuseUsage("/subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools]")
+	return Reply{}, words.RefuseUsageSubagents(CodeUsage)
 }
 
 func (s Set) listRuns(tx *store.Tx, r Request) (Reply, error) {
@@ -136,20 +138,20 @@ func (s Set) listRuns(tx *store.Tx, r Request) (Reply, error) {
 		return Reply{}, err
 	}
 	if len(targets) == 0 {
-		return Reply{Text: noRuns}, nil
+		return Reply{Text: r.Language.AgentsNone()}, nil
 	}
 	var rows []string
 	for _, t := range targets {
-		row := fmt.Sprintf("%d. %s · %s", t.Run.Ordinal, core.Clip(t.Label, nameLimit), runState(t.Run, r.Now))
+		row := fmt.Sprintf("%d. %s · %s", t.Run.Ordinal, core.Clip(t.Label, nameLimit), runState(r.Language, t.Run, r.Now))
 		if t.Run.TaskName != "" && t.Run.TaskName != t.Label {
 			row += " · " + t.Run.TaskName
 		}
 		if tokens := t.Run.Tokens(); tokens > 0 {
-			row += fmt.Sprintf(" · %d tokens", tokens)
+			row += " · " + r.Language.AgentsTokens(int(tokens))
 		}
 		rows = append(rows, row)
 	}
-	return Reply{Text: list("Sub-agents:", rows, "")}, nil
+	return Reply{Text: list(r.Language, r.Language.AgentsHead(), rows, "")}, nil
 }
 
 // runInfo is /subagents info.
@@ -162,28 +164,25 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	run := t.Run
-	lines := []string{fmt.Sprintf("%d. %s · %s", run.Ordinal, core.Clip(t.Label, nameLimit), runState(run, r.Now))}
-	lines = line(lines, "Task", "%s", core.Clip(run.Task, 200))
-	lines = line(lines, "Task name", "%s", run.TaskName)
-	lines = line(lines, "Detail", "%s", core.Clip(run.Detail, 200))
-	lines = line(lines, "Agent", "%s, %s, depth %d", s.agentText(run.Agent), run.Role, run.Depth)
-	lines = line(lines, "Model", "%s", run.Spec.Model)
-	lines = line(lines, "Mode", "%s, context %s", run.Spec.Mode, run.Spec.Context)
-	lines = line(lines, "Created", "%s", moment(run.CreatedAt))
-	lines = line(lines, "Started", "%s", moment(run.StartedAt))
-	lines = line(lines, "Ended", "%s", moment(run.EndedAt))
-	lines = line(lines, "Tokens", "%d in, %d out", run.TokensIn, run.TokensOut)
-	if run.MicroUSD > 0 {
-		lines = line(lines, "Cost", "%s", run.Cost())
-	}
-	lines = line(lines, "Binding", "%s", bound)
-	lines = line(lines, "Session", "%s", t.Session.Key)
-	lines = line(lines, "Session id", "%d", t.Session.ID)
-	lines = line(lines, "Transcript", "%s", subagent.TranscriptRef(run))
-	lines = line(lines, "Run", "%s", run.ID)
-	lines = line(lines, "Cleanup", "%s", run.Spec.Cleanup)
-	lines = line(lines, "Delivery", "%s", deliveryText(run))
+	run, w := t.Run, r.Language
+	lines := []string{fmt.Sprintf("%d. %s · %s", run.Ordinal, core.Clip(t.Label, nameLimit), runState(r.Language, run, r.Now))}
+	lines = line(lines, w.LabelTask, core.Clip(run.Task, 200))
+	lines = line(lines, w.LabelTaskName, run.TaskName)
+	lines = line(lines, w.LabelDetail, core.Clip(w.Recall(run.Detail), 200))
+	lines = line(lines, w.LabelAgent, w.InfoAgent(s.agentText(run.Agent), run.Depth, run.Role))
+	lines = line(lines, w.LabelModel, run.Spec.Model)
+	lines = append(lines, w.InfoMode(run.Spec.Context, run.Spec.Mode))
+	lines = line(lines, w.LabelCreated, moment(w, run.CreatedAt))
+	lines = line(lines, w.LabelStarted, moment(w, run.StartedAt))
+	lines = line(lines, w.LabelEnded, moment(w, run.EndedAt))
+	lines = append(lines, w.InfoTokens(int(run.TokensIn), int(run.TokensOut)))
+	lines = line(lines, w.LabelBinding, bound)
+	lines = line(lines, w.LabelSession, t.Session.Key)
+	lines = line(lines, w.LabelSessionID, strconv.FormatInt(t.Session.ID, 10))
+	lines = line(lines, w.LabelTranscript, subagent.TranscriptRef(run))
+	lines = line(lines, w.LabelRun, run.ID)
+	lines = line(lines, w.LabelCleanup, run.Spec.Cleanup)
+	lines = line(lines, w.LabelDelivery, deliveryText(w, run))
 	return Reply{Text: strings.Join(lines, "\n")}, nil
 }
 
@@ -218,19 +217,19 @@ func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
 	}
 	// What a fork inherited is not its own.
 	rows = slices.DeleteFunc(rows, func(row store.Row) bool { return row.Session != t.Session.ID })
-	lines, err := logLines(rows, turns, tools)
+	lines, err := logLines(r.Language, rows, turns, tools)
 	if err != nil {
 		return Reply{}, err
 	}
 	name := core.Clip(t.Label, nameLimit)
 	if len(lines) == 0 {
-		return Reply{Text: fmt.Sprintf("%s has said nothing yet.", name)}, nil
+		return Reply{Text: r.Language.LogNothing(name)}, nil
 	}
-	return Reply{Text: latest(fmt.Sprintf("%d. %s, newest last:", t.Run.Ordinal, name), lines)}, nil
+	return Reply{Text: latest(r.Language, r.Language.LogHead(name, int(t.Run.Ordinal)), lines)}, nil
 }
 
 // logLines words the rows of the last turns.
-func logLines(rows []store.Row, turns int, tools bool) ([]string, error) {
+func logLines(w words.Language, rows []store.Row, turns int, tools bool) ([]string, error) {
 	first := len(rows)
 	for seen := []int64(nil); first > 0; first-- {
 		turn := rows[first-1].Turn
@@ -248,14 +247,14 @@ func logLines(rows []store.Row, turns int, tools bool) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, logItem(item, tools)...)
+		out = append(out, logItem(w, item, tools)...)
 	}
 	return out, nil
 }
 
 // logItem words one transcript item; reasoning never shows, and calls only
 // with tools.
-func logItem(item model.Item, tools bool) []string {
+func logItem(w words.Language, item model.Item, tools bool) []string {
 	var out []string
 	say := func(who, text string) {
 		if text = core.Clip(delivery.Gate(text), logRowLimit); text != "" {
@@ -264,19 +263,19 @@ func logItem(item model.Item, tools bool) []string {
 	}
 	switch item.Kind {
 	case model.User:
-		who := "person"
+		who := w.LogPerson()
 		if item.Author != nil && item.Author.Name != "" {
 			who = core.Clip(item.Author.Name, nameLimit)
 		}
 		if task, ok := strings.CutPrefix(item.Text, subagentTask); ok {
-			who, item.Text = "task", task
+			who, item.Text = w.LogTask(), task
 		}
 		say(who, item.Text)
 	case model.Assistant:
-		say("agent", item.Text)
+		say(w.LogAgent(), item.Text)
 		for _, c := range item.Calls {
 			if tools {
-				out = append(out, core.Clip(fmt.Sprintf("call: %s %s", c.Name, c.Args), logRowLimit))
+				out = append(out, core.Clip(fmt.Sprintf("%s: %s %s", w.LogCall(), c.Name, c.Args), logRowLimit))
 			}
 		}
 	case model.ToolOutput:
@@ -285,7 +284,7 @@ func logItem(item model.Item, tools bool) []string {
 		}
 	case model.Event:
 		if c := item.Completion; c != nil {
-			say("event", fmt.Sprintf("%s %s", c.Label, c.Status.Task()))
+			say(w.LogEvent(), c.Label+" "+taskWord(w, c.Status.Task()))
 		}
 	}
 	return out
@@ -301,7 +300,7 @@ const treeLimit = 200
 func (s Set) tasks(tx *store.Tx, r Request) (Reply, error) {
 	all, err := tree(tx, r)
 	if err != nil || len(all) == 0 {
-		return Reply{Text: noTasks}, err
+		return Reply{Text: r.Language.TasksNone()}, err
 	}
 	active := 0
 	var rows []string
@@ -309,13 +308,13 @@ func (s Set) tasks(tx *store.Tx, r Request) (Reply, error) {
 		if run.Status.Live() {
 			active++
 		}
-		row := fmt.Sprintf("%s · %s", core.Clip(run.Name(), nameLimit), runState(run, r.Now))
+		row := fmt.Sprintf("%s · %s", core.Clip(run.Name(), nameLimit), runState(r.Language, run, r.Now))
 		if !run.Status.Live() {
-			row += " · " + deliveryText(run)
+			row += " · " + deliveryText(r.Language, run)
 		}
 		rows = append(rows, row)
 	}
-	return Reply{Text: list(fmt.Sprintf("Tasks: %d active, %d in all.", active, len(all)), rows, "")}, nil
+	return Reply{Text: list(r.Language, r.Language.TasksHead(active, len(all)), rows, "")}, nil
 }
 
 // tree returns the runs below the conversation's session that are active,

@@ -32,7 +32,7 @@ func crowd(r *rig, s store.Session) {
 
 func TestAgents(t *testing.T) {
 	r := newRig(t)
-	require.Equal(t, noRuns+"\nAgents: main, ResearchBot (research)", r.run(r.request("/agents")))
+	require.Equal(t, english.AgentsNone()+"\nAgents: main, ResearchBot (research)", r.run(r.request("/agents")))
 	s := r.request("/agents").Session
 	cats := r.child(s, "cats", nil)
 	dogs := r.child(s, "dogs", nil)
@@ -113,12 +113,12 @@ func TestSubagentsUsage(t *testing.T) {
 		r.refused(CodeUsage, r.request(text))
 	}
 	r.refused(CodeTargetUnknown, r.request("/subagents info last"))
-	require.Equal(t, noRuns, r.run(r.request("/subagents")))
+	require.Equal(t, english.AgentsNone(), r.run(r.request("/subagents")))
 }
 
 func TestTasks(t *testing.T) {
 	r := newRig(t)
-	require.Equal(t, noTasks, r.run(r.request("/tasks")))
+	require.Equal(t, english.TasksNone(), r.run(r.request("/tasks")))
 	s := r.request("/tasks").Session
 	cats := r.child(s, "cats", nil)
 	kittens := r.child(r.session(cats.SessionKey, "", 0), "kittens", nil)

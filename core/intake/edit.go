@@ -80,7 +80,7 @@ func (s *Service) editedLate(tx *store.Tx, m core.Message, text, sender string) 
 	}
 	_, _, err = s.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("edited/%d/%s", took.turn.ID, store.SourceOf(m.Address, m.ID)), Kind: store.OutNotice, Address: took.turn.ReplyTo,
-		Anchor: m.ID, Text: offerText(took.turn.State == store.TurnRunning), At: s.World.Now(),
+		Anchor: m.ID, Text: offerText(s.Config.Language(), took.turn.State == store.TurnRunning), At: s.World.Now(),
 	})
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -61,6 +62,8 @@ type Config interface {
 	// false where unauthorised commands get no answer.
 	CommandsAllow() []string
 	RefuseCommands() bool
+	// Language is the one in which people are spoken to.
+	Language() words.Language
 }
 
 // Bindings is what intake needs of thread bindings.
@@ -318,7 +321,7 @@ func (s *Service) command(tx *store.Tx, m core.Message, cmd command.Line, b core
 	var refusal *core.Error
 	switch {
 	case errors.As(err, &refusal) && !strings.HasPrefix(refusal.Code, "store_"):
-		reply = command.Reply{Text: command.RefusalText(refusal)}
+		reply = command.Reply{Text: s.Config.Language().Refusal(refusal)}
 	case err != nil:
 		return nil, err
 	}
@@ -350,7 +353,7 @@ func (s *Service) refuseCommand(tx *store.Tx, m core.Message, sender string) err
 	if err != nil || !first {
 		return err
 	}
-	return s.reply(tx, m, "You may not use commands here. (An operator can add you to commands.allowFrom.)")
+	return s.reply(tx, m, s.Config.Language().CommandNotAllowed())
 }
 
 // enqueue puts a message into the inbox of its session.

@@ -78,5 +78,5 @@ func (s *Service) tellLimit(tx *store.Tx, m core.Message, person string, over po
 	if err != nil || !first {
 		return false, err
 	}
-	return true, s.reply(tx, m, limitText(over, missed))
+	return true, s.reply(tx, m, limitText(s.Config.Language(), over, missed))
 }

@@ -58,6 +58,10 @@ func (l Language) spell(d time.Duration, most int) string {
 	return strings.Join(parts, " ")
 }
 
+// Moment writes a time of day with seconds, its date and its zone. It is what a
+// {at:moment} is put in as.
+func (l Language) Moment(t time.Time) string { return l.time(t, true) }
+
 // time writes a time of day with its date and zone.
 func (l Language) time(t time.Time, seconds bool) string {
 	digits := func(n int) string { return fmt.Sprintf("%02d", n) }

@@ -4,7 +4,15 @@ package words
 
 // The texts, by their place in every table.
 const (
-	kBindingAgent key = iota
+	kAgentsConfigured key = iota
+	kAgentsFocused
+	kAgentsHead
+	kAgentsNone
+	kAgentsSuspended
+	kAgentsTokens
+	kAgentsUnavailable
+	kAgentsUnbound
+	kBindingAgent
 	kBindingClosed
 	kBindingExpiryBusy
 	kBindingExpiryNever
@@ -39,8 +47,16 @@ const (
 	kBindingSuspended
 	kBindingUndelivered
 	kBindingUndeliveredGone
+	kCommandNotAllowed
 	kDateMinute
 	kDateSecond
+	kDeliveryBlocked
+	kDeliveryBlockedBecause
+	kDeliveryDelivered
+	kDeliveryDismissed
+	kDeliveryNotRequired
+	kDeliveryPending
+	kDeliverySessionQueued
 	kDetailAgentGone
 	kDetailModelAuth
 	kDetailModelBadRequest
@@ -55,21 +71,85 @@ const (
 	kDetailSetAside
 	kDetailStepLimit
 	kDetailTurnTimeout
+	kEditAnswered
+	kEditRunning
+	kFitEarlier
+	kFitMore
+	kFocusDone
+	kFocusFailed
+	kHelpAgents
+	kHelpFocus
+	kHelpHead
+	kHelpHelp
+	kHelpNew
+	kHelpQueue
+	kHelpReset
+	kHelpRetry
+	kHelpSession
+	kHelpStatus
+	kHelpStop
+	kHelpSubagents
+	kHelpTasks
+	kHelpUnfocus
+	kHelpWhoami
+	kInfoAgent
+	kInfoMode
+	kInfoTokens
+	kLabelAgent
+	kLabelBinding
+	kLabelCleanup
+	kLabelCreated
+	kLabelDelivery
+	kLabelDetail
+	kLabelEnded
+	kLabelModel
+	kLabelName
+	kLabelNow
+	kLabelPlace
+	kLabelQueue
+	kLabelRun
+	kLabelSession
+	kLabelSessionID
+	kLabelStarted
+	kLabelTask
+	kLabelTaskName
+	kLabelTranscript
+	kLabelYou
+	kLimitDay
+	kLimitMinute
+	kLimitMissed
 	kListAndBetween
 	kListAndLast
 	kListBetween
+	kLogAgent
+	kLogCall
+	kLogEvent
+	kLogHead
+	kLogNothing
+	kLogPerson
+	kLogTask
 	kMovedClosed
 	kMovedForbidden
 	kMovedGone
+	kNewBegins
+	kNewBeginsWith
+	kQueueCollect
+	kQueueConfigured
+	kQueueFollowup
+	kQueueInterrupt
+	kQueueOwn
+	kQueueSteer
 	kQuoteClose
 	kQuoteOpen
 	kRefuseBindingPending
 	kRefuseBindingsDisabled
 	kRefuseChannelGone
+	kRefuseCommandUnknown
 	kRefuseDuration
 	kRefuseFocused
 	kRefuseGivenUp
 	kRefuseInherited
+	kRefuseModelUnknown
 	kRefuseNoOwner
 	kRefuseNoThreadHere
 	kRefuseNoThreadHereBecause
@@ -79,17 +159,55 @@ const (
 	kRefuseNotInPlace
 	kRefuseNotInPlaceBecause
 	kRefuseNotOwner
+	kRefuseQueueMode
 	kRefuseQuota
+	kRefuseRetryBusy
+	kRefuseRetryNothing
+	kRefuseRetryOthers
 	kRefuseSessionGone
 	kRefuseSpawnSessionsDisabled
+	kRefuseTargetAmbiguous
+	kRefuseTargetAmbiguousMore
+	kRefuseTargetUnknown
 	kRefuseThreadFailed
 	kRefuseThreadTimeout
 	kRefuseThreadUseless
 	kRefuseUnknownSender
+	kRefuseUsageAlone
+	kRefuseUsageFocus
+	kRefuseUsageSession
+	kRefuseUsageSubagents
+	kResetDone
+	kRunAfter
+	kRunCancelled
+	kRunFailed
+	kRunFor
+	kRunInterrupted
+	kRunOverBudget
+	kRunQueued
+	kRunRunning
+	kRunSucceeded
+	kRunTimedOut
+	kRunWaiting
+	kStatusAnswering
+	kStatusBound
+	kStatusFor
+	kStatusIdle
+	kStatusSubagents
+	kStatusWaiting
+	kStatusWorking
+	kStopCleared
+	kStopNothing
+	kStopRuns
+	kStopTurn
+	kTasksHead
+	kTasksNone
 	kUnitDay
 	kUnitHour
 	kUnitMinute
 	kUnitSecond
+	kWhoamiOperator
+	kWhoamiUnknown
 	size int = iota
 )
 
@@ -120,6 +238,14 @@ func tables() []table { return shipped[:] }
 
 var shipped = [...]table{
 	{tag: "en", name: "English", plural: pluralOne, texts: [size]text{
+		kAgentsConfigured:            {other: "Agents: {agents:list}"},
+		kAgentsFocused:               {other: "This place is focused on {name}, {expiry}."},
+		kAgentsHead:                  {other: "Sub-agents:"},
+		kAgentsNone:                  {other: "No sub-agents: none active or bound, none ended in the last 30 minutes."},
+		kAgentsSuspended:             {other: "suspended"},
+		kAgentsTokens:                {other: "{n:int} tokens"},
+		kAgentsUnavailable:           {other: "bindings unavailable"},
+		kAgentsUnbound:               {other: "unbound"},
 		kBindingAgent:                {other: "the agent"},
 		kBindingClosed:               {other: "{name} cannot be reached: its thread is closed"},
 		kBindingExpiryBusy:           {other: "at work"},
@@ -155,8 +281,16 @@ var shipped = [...]table{
 		kBindingSuspended:            {other: "{why}. What is written there waits until that is over; its answers come here meanwhile."},
 		kBindingUndelivered:          {other: "{why}, so its answer comes here:"},
 		kBindingUndeliveredGone:      {other: "The thread of {name} is gone, so its answer comes here:"},
+		kCommandNotAllowed:           {other: "You may not use commands here. (An operator can add you to commands.allowFrom.)"},
 		kDateMinute:                  {other: "{year}-{month}-{day} {hour}:{minute} {zone}"},
 		kDateSecond:                  {other: "{year}-{month}-{day} {hour}:{minute}:{second} {zone}"},
+		kDeliveryBlocked:             {other: "nobody was told"},
+		kDeliveryBlockedBecause:      {other: "nobody was told: {why}"},
+		kDeliveryDelivered:           {other: "delivered"},
+		kDeliveryDismissed:           {other: "dismissed"},
+		kDeliveryNotRequired:         {other: "nobody to tell"},
+		kDeliveryPending:             {other: "pending"},
+		kDeliverySessionQueued:       {other: "told to its requester, not yet to you"},
 		kDetailAgentGone:             {other: "the agent {agent:quoted} is not configured any more"},
 		kDetailModelAuth:             {other: "the model did not answer: its credentials were refused; an operator must check the configured key"},
 		kDetailModelBadRequest:       {other: "the model did not answer: it refused the request as malformed"},
@@ -171,21 +305,85 @@ var shipped = [...]table{
 		kDetailSetAside:              {other: "it was interrupted several times without getting anywhere and has been set aside"},
 		kDetailStepLimit:             {other: "it was stopped after {limit:int} steps without an answer (maxSteps)"},
 		kDetailTurnTimeout:           {other: "the turn's time limit is over"},
+		kEditAnswered:                {other: "You have edited a message that I have answered. /retry answers the new text instead."},
+		kEditRunning:                 {other: "I am answering what you wrote before your edit. When I am done, /retry answers the new text instead."},
+		kFitEarlier:                  {other: "… {n:int} earlier left out"},
+		kFitMore:                     {other: "… and {n:int} more"},
+		kFocusDone:                   {other: "{name} listens in the thread “{title}” now."},
+		kFocusFailed:                 {other: "The thread could not be opened. (Try again, or focus inside an existing thread.)"},
+		kHelpAgents:                  {other: "sub-agents, their threads, and what can be focused"},
+		kHelpFocus:                   {other: "talk to a sub-agent or session here, or in a thread"},
+		kHelpHead:                    {other: "Commands:"},
+		kHelpHelp:                    {other: "this list"},
+		kHelpNew:                     {other: "stop, and begin anew"},
+		kHelpQueue:                   {other: "what a message does while an answer is in progress"},
+		kHelpReset:                   {other: "stop, and forget this conversation"},
+		kHelpRetry:                   {other: "answer the last message again"},
+		kHelpSession:                 {other: "limits of the binding here"},
+		kHelpStatus:                  {other: "what this conversation leads to and does"},
+		kHelpStop:                    {other: "stop the answer in progress and all sub-agents below"},
+		kHelpSubagents:               {other: "look at sub-agents"},
+		kHelpTasks:                   {other: "background work and whether its outcome was told"},
+		kHelpUnfocus:                 {other: "end the binding here"},
+		kHelpWhoami:                  {other: "how you and this place are named"},
+		kInfoAgent:                   {other: "{agent}, {role}, depth {depth:int}"},
+		kInfoMode:                    {other: "Mode: {mode}, context {context}"},
+		kInfoTokens:                  {other: "Tokens: {received:int} in, {sent:int} out"},
+		kLabelAgent:                  {other: "Agent: {value}"},
+		kLabelBinding:                {other: "Binding: {value}"},
+		kLabelCleanup:                {other: "Cleanup: {value}"},
+		kLabelCreated:                {other: "Created: {value}"},
+		kLabelDelivery:               {other: "Delivery: {value}"},
+		kLabelDetail:                 {other: "Detail: {value}"},
+		kLabelEnded:                  {other: "Ended: {value}"},
+		kLabelModel:                  {other: "Model: {value}"},
+		kLabelName:                   {other: "Name: {value}"},
+		kLabelNow:                    {other: "Now: {value}"},
+		kLabelPlace:                  {other: "Place: {value}"},
+		kLabelQueue:                  {other: "Queue: {value}"},
+		kLabelRun:                    {other: "Run: {value}"},
+		kLabelSession:                {other: "Session: {value}"},
+		kLabelSessionID:              {other: "Session id: {value}"},
+		kLabelStarted:                {other: "Started: {value}"},
+		kLabelTask:                   {other: "Task: {value}"},
+		kLabelTaskName:               {other: "Task name: {value}"},
+		kLabelTranscript:             {other: "Transcript: {value}"},
+		kLabelYou:                    {other: "You: {value}"},
+		kLimitDay:                    {other: "That is as much as I can do for one person today. Please come back tomorrow (a day begins at 00:00 UTC)."},
+		kLimitMinute:                 {other: "You are faster than I am: this message was left out. Please wait a minute and send it again."},
+		kLimitMissed:                 {other: "({n:count} earlier ones were left out too.)", one: "(1 earlier one was left out too.)"},
 		kListAndBetween:              {other: ", and "},
 		kListAndLast:                 {other: ", and "},
 		kListBetween:                 {other: ", "},
+		kLogAgent:                    {other: "agent"},
+		kLogCall:                     {other: "call"},
+		kLogEvent:                    {other: "event"},
+		kLogHead:                     {other: "{number:int}. {name}, newest last:"},
+		kLogNothing:                  {other: "{name} has said nothing yet."},
+		kLogPerson:                   {other: "person"},
+		kLogTask:                     {other: "task"},
 		kMovedClosed:                 {other: "The thread is closed, so this comes here:"},
 		kMovedForbidden:              {other: "I may not write in the thread at present, so this comes here:"},
 		kMovedGone:                   {other: "The thread is gone, so this comes here:"},
+		kNewBegins:                   {other: "A new conversation begins here."},
+		kNewBeginsWith:               {other: "A new conversation begins here, with the model {model}."},
+		kQueueCollect:                {other: "Messages wait for the answer in progress and then share one."},
+		kQueueConfigured:             {other: "Queue mode: {mode} (as configured). {meaning}"},
+		kQueueFollowup:               {other: "A message gets an answer of its own, after the one in progress."},
+		kQueueInterrupt:              {other: "A message ends the answer in progress."},
+		kQueueOwn:                    {other: "Queue mode: {mode} (set for this conversation; /queue default goes back). {meaning}"},
+		kQueueSteer:                  {other: "A message joins the answer in progress."},
 		kQuoteClose:                  {other: "\""},
 		kQuoteOpen:                   {other: "\""},
 		kRefuseBindingPending:        {other: "a binding is being set up here", remedy: "try again in a moment"},
 		kRefuseBindingsDisabled:      {other: "thread bindings are switched off here", remedy: "an operator can set {key} to true"},
 		kRefuseChannelGone:           {other: "the channel is not there any more", remedy: "check the channel with skein channels status"},
+		kRefuseCommandUnknown:        {other: "there is no command /{name}", remedy: "/help lists the commands"},
 		kRefuseDuration:              {other: "{value:quoted} is not a duration", remedy: "write for example 90m, 2h30m, 1d, 24 (hours), or off"},
 		kRefuseFocused:               {other: "this conversation is already focused on {name} by someone else", remedy: "ask them to /unfocus, or focus elsewhere"},
 		kRefuseGivenUp:               {other: "the binding was given up meanwhile", remedy: "try again"},
 		kRefuseInherited:             {other: "this thread has no binding of its own, it follows the conversation around it", remedy: "use the command there"},
+		kRefuseModelUnknown:          {other: "the model {model:quoted} is not configured", remedy: "models are written <provider>/<model id>"},
 		kRefuseNoOwner:               {other: "{name} was focused by nobody here, and only the owner or an operator may change that", remedy: "ask them, or an operator"},
 		kRefuseNoThreadHere:          {other: "no thread can be opened here", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
 		kRefuseNoThreadHereBecause:   {other: "no thread can be opened here: {reason}", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
@@ -195,19 +393,65 @@ var shipped = [...]table{
 		kRefuseNotInPlace:            {other: "this conversation itself cannot be bound", remedy: "use the command in another conversation"},
 		kRefuseNotInPlaceBecause:     {other: "this conversation itself cannot be bound: {reason}", remedy: "use the command in another conversation"},
 		kRefuseNotOwner:              {other: "{name} was focused by {owner}, and only the owner or an operator may change that", remedy: "ask them, or an operator"},
+		kRefuseQueueMode:             {other: "{mode:quoted} is no queue mode", remedy: "write steer, followup, collect, interrupt, or default"},
 		kRefuseQuota:                 {other: "you have {have:int} of at most {limit:int} live bindings", remedy: "/unfocus one that you no longer need"},
+		kRefuseRetryBusy:             {other: "the answer is not finished yet, or its sub-agents are at work", remedy: "wait for them, or stop them with /stop; then /retry"},
+		kRefuseRetryNothing:          {other: "there is nothing to answer again here", remedy: "write a message first"},
+		kRefuseRetryOthers:           {other: "the last message is somebody else's", remedy: "they or an operator can have it answered again; or write it yourself"},
 		kRefuseSessionGone:           {other: "the session of {target} is gone", remedy: "/agents lists what can be focused"},
 		kRefuseSpawnSessionsDisabled: {other: "opening threads for sessions is switched off here", remedy: "use /focus inside a thread, or let an operator set {key} to true"},
+		kRefuseTargetAmbiguous:       {other: "{token:quoted} can be {candidates:list}", remedy: "write the number or the whole name"},
+		kRefuseTargetAmbiguousMore:   {other: "{token:quoted} can be {candidates:list} and {more:int} more", remedy: "write the number or the whole name"},
+		kRefuseTargetUnknown:         {other: "nothing is called {token:quoted} here", remedy: "/agents lists what there is; name it by its number, its label or the start of it"},
 		kRefuseThreadFailed:          {other: "the channel could not open a thread", remedy: "try again, or work without a thread"},
 		kRefuseThreadTimeout:         {other: "the channel opened no thread within {limit:duration}", remedy: "try again, or work without a thread"},
 		kRefuseThreadUseless:         {other: "the channel opened no usable thread (it answered with the address {address:quoted})", remedy: "try again, or work without a thread"},
 		kRefuseUnknownSender:         {other: "the platform did not say who wrote this, and only the owner may", remedy: "ask an operator"},
+		kRefuseUsageAlone:            {other: "this is not how the command works", remedy: "write {command} alone"},
+		kRefuseUsageFocus:            {other: "this is not how the command works", remedy: "write /focus <target>, for example /focus last"},
+		kRefuseUsageSession:          {other: "this is not how the command works", remedy: "write /session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit"},
+		kRefuseUsageSubagents:        {other: "this is not how the command works", remedy: "write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools]"},
+		kResetDone:                   {other: "What was said here is forgotten."},
+		kRunAfter:                    {other: "{status} after {time:age}"},
+		kRunCancelled:                {other: "cancelled"},
+		kRunFailed:                   {other: "failed"},
+		kRunFor:                      {other: "{status} for {time:age}"},
+		kRunInterrupted:              {other: "interrupted"},
+		kRunOverBudget:               {other: "over_budget"},
+		kRunQueued:                   {other: "queued"},
+		kRunRunning:                  {other: "running"},
+		kRunSucceeded:                {other: "succeeded"},
+		kRunTimedOut:                 {other: "timed_out"},
+		kRunWaiting:                  {other: "waiting"},
+		kStatusAnswering:             {other: "an answer is in progress"},
+		kStatusBound:                 {other: "{place}, {expiry}, by {owner}"},
+		kStatusFor:                   {other: "{what}, for {time:age}"},
+		kStatusIdle:                  {other: "idle"},
+		kStatusSubagents:             {other: "Sub-agents: {n:int} active"},
+		kStatusWaiting:               {other: "{n:count} messages wait", one: "1 message waits"},
+		kStatusWorking:               {other: "at work"},
+		kStopCleared:                 {other: "Cleared {n:count} waiting messages.", one: "Cleared 1 waiting message."},
+		kStopNothing:                 {other: "Nothing is running here."},
+		kStopRuns:                    {other: "Sub-agents: stopped {n:int} of {n:int}."},
+		kStopTurn:                    {other: "The answer in progress is stopped."},
+		kTasksHead:                   {other: "Tasks: {active:int} active, {all:int} in all."},
+		kTasksNone:                   {other: "No background work here."},
 		kUnitDay:                     {other: "{n:count}d", one: "{n:count}d"},
 		kUnitHour:                    {other: "{n:int}h"},
 		kUnitMinute:                  {other: "{n:int}m"},
 		kUnitSecond:                  {other: "{n:int}s"},
+		kWhoamiOperator:              {other: "{who} (an operator)"},
+		kWhoamiUnknown:               {other: "unknown: the platform did not say"},
 	}},
 	{tag: "de", name: "Deutsch", plural: pluralOne, texts: [size]text{
+		kAgentsConfigured:            {other: "Agenten: {agents:list}"},
+		kAgentsFocused:               {other: "Dieser Ort ist auf {name} gerichtet, {expiry}."},
+		kAgentsHead:                  {other: "Sub-Agenten:"},
+		kAgentsNone:                  {other: "Keine Sub-Agenten: keiner aktiv oder gebunden, keiner in den letzten 30 Minuten beendet."},
+		kAgentsSuspended:             {other: "ausgesetzt"},
+		kAgentsTokens:                {other: "{n:int} Token"},
+		kAgentsUnavailable:           {other: "Bindungen nicht verfügbar"},
+		kAgentsUnbound:               {other: "nicht gebunden"},
 		kBindingAgent:                {other: "der Agent"},
 		kBindingClosed:               {other: "{name} ist nicht erreichbar: Der Thread ist geschlossen"},
 		kBindingExpiryBusy:           {other: "arbeitet"},
@@ -243,8 +487,16 @@ var shipped = [...]table{
 		kBindingSuspended:            {other: "{why}. Was dort geschrieben wird, wartet so lange; die Antworten kommen inzwischen hierher."},
 		kBindingUndelivered:          {other: "{why}. Die Antwort kommt deshalb hierher:"},
 		kBindingUndeliveredGone:      {other: "Der Thread von {name} ist weg. Die Antwort kommt deshalb hierher:"},
+		kCommandNotAllowed:           {other: "Du darfst hier keine Befehle benutzen. (Ein Betreiber kann dich in commands.allowFrom eintragen.)"},
 		kDateMinute:                  {other: "{day}.{month}.{year}, {hour}:{minute} {zone}"},
 		kDateSecond:                  {other: "{day}.{month}.{year}, {hour}:{minute}:{second} {zone}"},
+		kDeliveryBlocked:             {other: "niemand weiß davon"},
+		kDeliveryBlockedBecause:      {other: "niemand weiß davon: {why}"},
+		kDeliveryDelivered:           {other: "gemeldet"},
+		kDeliveryDismissed:           {other: "verworfen"},
+		kDeliveryNotRequired:         {other: "niemandem zu melden"},
+		kDeliveryPending:             {other: "noch offen"},
+		kDeliverySessionQueued:       {other: "dem Auftraggeber gemeldet, dir noch nicht"},
 		kDetailAgentGone:             {other: "den Agenten {agent:quoted} gibt es in der Konfiguration nicht mehr"},
 		kDetailModelAuth:             {other: "das Modell hat nicht geantwortet: seine Zugangsdaten wurden abgelehnt; ein Betreiber muss den eingestellten Schlüssel prüfen"},
 		kDetailModelBadRequest:       {other: "das Modell hat nicht geantwortet: es hat die Anfrage als fehlerhaft abgelehnt"},
@@ -259,21 +511,85 @@ var shipped = [...]table{
 		kDetailSetAside:              {other: "es wurde mehrmals unterbrochen, ohne voranzukommen, und ist beiseitegelegt"},
 		kDetailStepLimit:             {other: "es wurde nach {limit:int} Schritten ohne Antwort beendet (maxSteps)"},
 		kDetailTurnTimeout:           {other: "die Zeitgrenze der Antwort ist erreicht"},
+		kEditAnswered:                {other: "Du hast eine Nachricht geändert, die ich schon beantwortet habe. /retry beantwortet stattdessen den neuen Text."},
+		kEditRunning:                 {other: "Ich beantworte gerade, was du vor der Änderung geschrieben hast. Wenn ich fertig bin, beantwortet /retry stattdessen den neuen Text."},
+		kFitEarlier:                  {other: "… {n:int} frühere ausgelassen"},
+		kFitMore:                     {other: "… und {n:int} weitere"},
+		kFocusDone:                   {other: "{name} hört jetzt im Thread „{title}“ zu."},
+		kFocusFailed:                 {other: "Der Thread ließ sich nicht öffnen. (Versuch es noch einmal, oder nimm /focus in einem vorhandenen Thread.)"},
+		kHelpAgents:                  {other: "Sub-Agenten, ihre Threads und mögliche Ziele für /focus"},
+		kHelpFocus:                   {other: "hier oder in einem Thread mit einem Sub-Agenten oder einer Sitzung sprechen"},
+		kHelpHead:                    {other: "Befehle:"},
+		kHelpHelp:                    {other: "diese Liste"},
+		kHelpNew:                     {other: "anhalten und neu anfangen"},
+		kHelpQueue:                   {other: "was eine Nachricht bewirkt, während eine Antwort entsteht"},
+		kHelpReset:                   {other: "anhalten und diese Unterhaltung vergessen"},
+		kHelpRetry:                   {other: "die letzte Nachricht noch einmal beantworten"},
+		kHelpSession:                 {other: "Grenzen der Bindung hier"},
+		kHelpStatus:                  {other: "wohin diese Unterhaltung führt und was sie tut"},
+		kHelpStop:                    {other: "die laufende Antwort und alle Sub-Agenten darunter anhalten"},
+		kHelpSubagents:               {other: "Sub-Agenten ansehen"},
+		kHelpTasks:                   {other: "Hintergrundarbeit, und ob ihr Ergebnis gemeldet wurde"},
+		kHelpUnfocus:                 {other: "die Bindung hier beenden"},
+		kHelpWhoami:                  {other: "wie du und dieser Ort heißen"},
+		kInfoAgent:                   {other: "{agent}, {role}, Tiefe {depth:int}"},
+		kInfoMode:                    {other: "Betriebsart: {mode}, Kontext {context}"},
+		kInfoTokens:                  {other: "Token: {received:int} hinein, {sent:int} heraus"},
+		kLabelAgent:                  {other: "Agent: {value}"},
+		kLabelBinding:                {other: "Bindung: {value}"},
+		kLabelCleanup:                {other: "Aufräumen: {value}"},
+		kLabelCreated:                {other: "Angelegt: {value}"},
+		kLabelDelivery:               {other: "Meldung: {value}"},
+		kLabelDetail:                 {other: "Einzelheit: {value}"},
+		kLabelEnded:                  {other: "Beendet: {value}"},
+		kLabelModel:                  {other: "Modell: {value}"},
+		kLabelName:                   {other: "Name: {value}"},
+		kLabelNow:                    {other: "Jetzt: {value}"},
+		kLabelPlace:                  {other: "Ort: {value}"},
+		kLabelQueue:                  {other: "Warteschlange: {value}"},
+		kLabelRun:                    {other: "Lauf: {value}"},
+		kLabelSession:                {other: "Sitzung: {value}"},
+		kLabelSessionID:              {other: "Sitzungsnummer: {value}"},
+		kLabelStarted:                {other: "Begonnen: {value}"},
+		kLabelTask:                   {other: "Aufgabe: {value}"},
+		kLabelTaskName:               {other: "Aufgabenname: {value}"},
+		kLabelTranscript:             {other: "Verlauf: {value}"},
+		kLabelYou:                    {other: "Du: {value}"},
+		kLimitDay:                    {other: "Mehr kann ich heute für eine Person nicht tun. Bitte komm morgen wieder (ein Tag beginnt um 00:00 UTC)."},
+		kLimitMinute:                 {other: "Du bist schneller als ich: Diese Nachricht wurde ausgelassen. Bitte warte eine Minute und schick sie noch einmal."},
+		kLimitMissed:                 {other: "(Davor wurden schon {n:count} ausgelassen.)", one: "(Davor wurde schon 1 ausgelassen.)"},
 		kListAndBetween:              {other: ", "},
 		kListAndLast:                 {other: " und "},
 		kListBetween:                 {other: ", "},
+		kLogAgent:                    {other: "Agent"},
+		kLogCall:                     {other: "Aufruf"},
+		kLogEvent:                    {other: "Ereignis"},
+		kLogHead:                     {other: "{number:int}. {name}, das Neueste zuletzt:"},
+		kLogNothing:                  {other: "{name} hat noch nichts gesagt."},
+		kLogPerson:                   {other: "Mensch"},
+		kLogTask:                     {other: "Aufgabe"},
 		kMovedClosed:                 {other: "Der Thread ist geschlossen, deshalb kommt das hierher:"},
 		kMovedForbidden:              {other: "Ich darf im Thread zurzeit nicht schreiben, deshalb kommt das hierher:"},
 		kMovedGone:                   {other: "Den Thread gibt es nicht mehr, deshalb kommt das hierher:"},
+		kNewBegins:                   {other: "Hier beginnt eine neue Unterhaltung."},
+		kNewBeginsWith:               {other: "Hier beginnt eine neue Unterhaltung, mit dem Modell {model}."},
+		kQueueCollect:                {other: "Nachrichten warten auf die laufende Antwort und teilen sich dann eine."},
+		kQueueConfigured:             {other: "Warteschlange: {mode} (wie eingerichtet). {meaning}"},
+		kQueueFollowup:               {other: "Eine Nachricht bekommt eine eigene Antwort, nach der laufenden."},
+		kQueueInterrupt:              {other: "Eine Nachricht bricht die laufende Antwort ab."},
+		kQueueOwn:                    {other: "Warteschlange: {mode} (für diese Unterhaltung gesetzt; /queue default nimmt das zurück). {meaning}"},
+		kQueueSteer:                  {other: "Eine Nachricht fließt in die laufende Antwort ein."},
 		kQuoteClose:                  {other: "“"},
 		kQuoteOpen:                   {other: "„"},
 		kRefuseBindingPending:        {other: "hier wird gerade eine Bindung eingerichtet", remedy: "versuch es gleich noch einmal"},
 		kRefuseBindingsDisabled:      {other: "Thread-Bindungen sind hier abgeschaltet", remedy: "ein Betreiber kann {key} auf true setzen"},
 		kRefuseChannelGone:           {other: "den Kanal gibt es nicht mehr", remedy: "prüf den Kanal mit skein channels status"},
+		kRefuseCommandUnknown:        {other: "den Befehl /{name} gibt es nicht", remedy: "/help zeigt die Befehle"},
 		kRefuseDuration:              {other: "{value:quoted} ist keine Dauer", remedy: "schreib zum Beispiel 90m, 2h30m, 1d, 24 (Stunden) oder off"},
 		kRefuseFocused:               {other: "diese Unterhaltung ist schon von jemand anderem auf {name} gerichtet", remedy: "bitte um /unfocus, oder nimm /focus woanders"},
 		kRefuseGivenUp:               {other: "die Bindung wurde inzwischen aufgegeben", remedy: "versuch es noch einmal"},
 		kRefuseInherited:             {other: "dieser Thread hat keine eigene Bindung, er folgt der Unterhaltung darum herum", remedy: "nimm den Befehl dort"},
+		kRefuseModelUnknown:          {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "Modelle schreibt man <provider>/<model id>"},
 		kRefuseNoOwner:               {other: "{name} wurde von niemandem hier geholt, und nur der Eigentümer oder ein Betreiber darf das ändern", remedy: "frag einen Betreiber"},
 		kRefuseNoThreadHere:          {other: "hier lässt sich kein Thread öffnen", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
 		kRefuseNoThreadHereBecause:   {other: "hier lässt sich kein Thread öffnen: {reason}", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
@@ -283,19 +599,65 @@ var shipped = [...]table{
 		kRefuseNotInPlace:            {other: "diese Unterhaltung selbst lässt sich nicht binden", remedy: "nimm den Befehl in einer anderen Unterhaltung"},
 		kRefuseNotInPlaceBecause:     {other: "diese Unterhaltung selbst lässt sich nicht binden: {reason}", remedy: "nimm den Befehl in einer anderen Unterhaltung"},
 		kRefuseNotOwner:              {other: "{name} wurde von {owner} hierher geholt, und nur der Eigentümer oder ein Betreiber darf das ändern", remedy: "frag dort oder einen Betreiber"},
+		kRefuseQueueMode:             {other: "{mode:quoted} ist keine Betriebsart der Warteschlange", remedy: "schreib steer, followup, collect, interrupt oder default"},
 		kRefuseQuota:                 {other: "du hast {have:int} von höchstens {limit:int} laufenden Bindungen", remedy: "beende mit /unfocus eine, die du nicht mehr brauchst"},
+		kRefuseRetryBusy:             {other: "die Antwort ist noch nicht fertig, oder ihre Sub-Agenten arbeiten noch", remedy: "warte darauf, oder halte sie mit /stop an; dann /retry"},
+		kRefuseRetryNothing:          {other: "hier gibt es nichts noch einmal zu beantworten", remedy: "schreib zuerst eine Nachricht"},
+		kRefuseRetryOthers:           {other: "die letzte Nachricht ist von jemand anderem", remedy: "wer sie schrieb, oder ein Betreiber kann sie neu beantworten lassen; oder schreib sie selbst"},
 		kRefuseSessionGone:           {other: "die Sitzung von {target} gibt es nicht mehr", remedy: "/agents zeigt die möglichen Ziele"},
 		kRefuseSpawnSessionsDisabled: {other: "das Öffnen von Threads für Sitzungen ist hier abgeschaltet", remedy: "nimm /focus in einem Thread, oder lass einen Betreiber {key} auf true setzen"},
+		kRefuseTargetAmbiguous:       {other: "{token:quoted} kann {candidates:list} sein", remedy: "schreib die Nummer oder den ganzen Namen"},
+		kRefuseTargetAmbiguousMore:   {other: "{token:quoted} kann {candidates:list} sein, und {more:int} weitere passen auch", remedy: "schreib die Nummer oder den ganzen Namen"},
+		kRefuseTargetUnknown:         {other: "hier heißt nichts {token:quoted}", remedy: "/agents zeigt, was es gibt; nenn die Nummer, den Namen oder seinen Anfang"},
 		kRefuseThreadFailed:          {other: "der Kanal konnte keinen Thread öffnen", remedy: "versuch es noch einmal, oder arbeite ohne Thread"},
 		kRefuseThreadTimeout:         {other: "der Kanal hat nicht rechtzeitig einen Thread geöffnet (Frist: {limit:duration})", remedy: "versuch es noch einmal, oder arbeite ohne Thread"},
 		kRefuseThreadUseless:         {other: "der Kanal hat keinen brauchbaren Thread geöffnet (er nannte die Adresse {address:quoted})", remedy: "versuch es noch einmal, oder arbeite ohne Thread"},
 		kRefuseUnknownSender:         {other: "die Plattform hat nicht gesagt, wer das geschrieben hat, und nur der Eigentümer darf das", remedy: "frag einen Betreiber"},
+		kRefuseUsageAlone:            {other: "so funktioniert der Befehl nicht", remedy: "schreib {command} allein"},
+		kRefuseUsageFocus:            {other: "so funktioniert der Befehl nicht", remedy: "schreib /focus <target>, zum Beispiel /focus last"},
+		kRefuseUsageSession:          {other: "so funktioniert der Befehl nicht", remedy: "schreib /session idle 2h, /session max-age 1d, oder off statt der Zeit; ohne Zeit zeigt es die Grenze"},
+		kRefuseUsageSubagents:        {other: "so funktioniert der Befehl nicht", remedy: "schreib /subagents list, /subagents info <target> oder /subagents log <target> [limit] [tools]"},
+		kResetDone:                   {other: "Was hier gesagt wurde, ist vergessen."},
+		kRunAfter:                    {other: "{status} ({time:age})"},
+		kRunCancelled:                {other: "angehalten"},
+		kRunFailed:                   {other: "fehlgeschlagen"},
+		kRunFor:                      {other: "{status} ({time:age})"},
+		kRunInterrupted:              {other: "unterbrochen"},
+		kRunOverBudget:               {other: "Budget verbraucht"},
+		kRunQueued:                   {other: "wartet auf den Start"},
+		kRunRunning:                  {other: "läuft"},
+		kRunSucceeded:                {other: "fertig"},
+		kRunTimedOut:                 {other: "Zeit abgelaufen"},
+		kRunWaiting:                  {other: "wartet"},
+		kStatusAnswering:             {other: "eine Antwort entsteht"},
+		kStatusBound:                 {other: "{place}, {expiry}, von {owner}"},
+		kStatusFor:                   {other: "{what} ({time:age})"},
+		kStatusIdle:                  {other: "untätig"},
+		kStatusSubagents:             {other: "Sub-Agenten: {n:int} aktiv"},
+		kStatusWaiting:               {other: "{n:count} Nachrichten warten", one: "1 Nachricht wartet"},
+		kStatusWorking:               {other: "arbeitet"},
+		kStopCleared:                 {other: "{n:count} wartende Nachrichten entfernt.", one: "1 wartende Nachricht entfernt."},
+		kStopNothing:                 {other: "Hier läuft nichts."},
+		kStopRuns:                    {other: "Sub-Agenten: {n:int} von {n:int} angehalten."},
+		kStopTurn:                    {other: "Die laufende Antwort ist angehalten."},
+		kTasksHead:                   {other: "Aufgaben: {active:int} aktiv, {all:int} insgesamt."},
+		kTasksNone:                   {other: "Hier gibt es keine Hintergrundarbeit."},
 		kUnitDay:                     {other: "{n:count} Tage", one: "{n:count} Tag"},
 		kUnitHour:                    {other: "{n:int} Std."},
 		kUnitMinute:                  {other: "{n:int} Min."},
 		kUnitSecond:                  {other: "{n:int} Sek."},
+		kWhoamiOperator:              {other: "{who} (Betreiber)"},
+		kWhoamiUnknown:               {other: "unbekannt: Die Plattform sagt es nicht"},
 	}},
 	{tag: "es", name: "Español", plural: pluralOneMillion, texts: [size]text{
+		kAgentsConfigured:            {other: "Agentes: {agents:list}"},
+		kAgentsFocused:               {other: "Este lugar está dirigido a {name}, {expiry}."},
+		kAgentsHead:                  {other: "Subagentes:"},
+		kAgentsNone:                  {other: "No hay subagentes: ninguno activo o vinculado, ninguno terminó en los últimos 30 minutos."},
+		kAgentsSuspended:             {other: "suspendido"},
+		kAgentsTokens:                {other: "{n:int} tokens"},
+		kAgentsUnavailable:           {other: "vinculaciones no disponibles"},
+		kAgentsUnbound:               {other: "sin vincular"},
 		kBindingAgent:                {other: "el agente"},
 		kBindingClosed:               {other: "No se puede contactar con {name}: su hilo está cerrado"},
 		kBindingExpiryBusy:           {other: "trabajando"},
@@ -331,8 +693,16 @@ var shipped = [...]table{
 		kBindingSuspended:            {other: "{why}. Lo que se escriba allí espera hasta entonces; mientras tanto, sus respuestas llegan aquí."},
 		kBindingUndelivered:          {other: "{why}; por eso su respuesta llega aquí:"},
 		kBindingUndeliveredGone:      {other: "El hilo de {name} ya no existe; por eso su respuesta llega aquí:"},
+		kCommandNotAllowed:           {other: "Aquí no puedes usar comandos. (Un operador puede añadirte a commands.allowFrom.)"},
 		kDateMinute:                  {other: "{day}/{month}/{year} {hour}:{minute} {zone}"},
 		kDateSecond:                  {other: "{day}/{month}/{year} {hour}:{minute}:{second} {zone}"},
+		kDeliveryBlocked:             {other: "nadie lo sabe"},
+		kDeliveryBlockedBecause:      {other: "nadie lo sabe: {why}"},
+		kDeliveryDelivered:           {other: "comunicado"},
+		kDeliveryDismissed:           {other: "descartado"},
+		kDeliveryNotRequired:         {other: "sin destinatario"},
+		kDeliveryPending:             {other: "pendiente"},
+		kDeliverySessionQueued:       {other: "comunicado a quien lo pidió, aún no a ti"},
 		kDetailAgentGone:             {other: "el agente {agent:quoted} ya no está configurado"},
 		kDetailModelAuth:             {other: "el modelo no respondió: rechazaron sus credenciales; un operador debe revisar la clave configurada"},
 		kDetailModelBadRequest:       {other: "el modelo no respondió: rechazó la solicitud por estar mal formada"},
@@ -347,21 +717,85 @@ var shipped = [...]table{
 		kDetailSetAside:              {other: "se interrumpió varias veces sin avanzar y quedó apartado"},
 		kDetailStepLimit:             {other: "se detuvo tras {limit:int} pasos sin respuesta (maxSteps)"},
 		kDetailTurnTimeout:           {other: "se acabó el tiempo límite de la respuesta"},
+		kEditAnswered:                {other: "Editaste un mensaje que ya respondí. /retry responde en su lugar al texto nuevo."},
+		kEditRunning:                 {other: "Estoy respondiendo lo que escribiste antes de tu edición. Cuando termine, /retry responde en su lugar al texto nuevo."},
+		kFitEarlier:                  {other: "… {n:int} anteriores omitidos"},
+		kFitMore:                     {other: "… y {n:int} más"},
+		kFocusDone:                   {other: "{name} escucha ahora en el hilo «{title}»."},
+		kFocusFailed:                 {other: "No se pudo abrir el hilo. (Inténtalo de nuevo, o usa /focus dentro de un hilo existente.)"},
+		kHelpAgents:                  {other: "subagentes, sus hilos y a quién se puede traer con /focus"},
+		kHelpFocus:                   {other: "hablar con un subagente o una sesión aquí, o en un hilo"},
+		kHelpHead:                    {other: "Comandos:"},
+		kHelpHelp:                    {other: "esta lista"},
+		kHelpNew:                     {other: "detener y empezar de nuevo"},
+		kHelpQueue:                   {other: "qué hace un mensaje mientras se prepara una respuesta"},
+		kHelpReset:                   {other: "detener y olvidar esta conversación"},
+		kHelpRetry:                   {other: "responder de nuevo el último mensaje"},
+		kHelpSession:                 {other: "límites de la vinculación de aquí"},
+		kHelpStatus:                  {other: "adónde lleva esta conversación y qué hace"},
+		kHelpStop:                    {other: "detener la respuesta en curso y todos los subagentes que dependen de ella"},
+		kHelpSubagents:               {other: "ver los subagentes"},
+		kHelpTasks:                   {other: "trabajo en segundo plano y si se comunicó su resultado"},
+		kHelpUnfocus:                 {other: "terminar la vinculación de aquí"},
+		kHelpWhoami:                  {other: "cómo se llaman tú y este lugar"},
+		kInfoAgent:                   {other: "{agent}, {role}, profundidad {depth:int}"},
+		kInfoMode:                    {other: "Modo: {mode}, contexto {context}"},
+		kInfoTokens:                  {other: "Tokens: {received:int} de entrada, {sent:int} de salida"},
+		kLabelAgent:                  {other: "Agente: {value}"},
+		kLabelBinding:                {other: "Vinculación: {value}"},
+		kLabelCleanup:                {other: "Limpieza: {value}"},
+		kLabelCreated:                {other: "Creado: {value}"},
+		kLabelDelivery:               {other: "Entrega: {value}"},
+		kLabelDetail:                 {other: "Detalle: {value}"},
+		kLabelEnded:                  {other: "Terminado: {value}"},
+		kLabelModel:                  {other: "Modelo: {value}"},
+		kLabelName:                   {other: "Nombre: {value}"},
+		kLabelNow:                    {other: "Ahora: {value}"},
+		kLabelPlace:                  {other: "Lugar: {value}"},
+		kLabelQueue:                  {other: "Cola: {value}"},
+		kLabelRun:                    {other: "Ejecución: {value}"},
+		kLabelSession:                {other: "Sesión: {value}"},
+		kLabelSessionID:              {other: "Id de sesión: {value}"},
+		kLabelStarted:                {other: "Iniciado: {value}"},
+		kLabelTask:                   {other: "Tarea: {value}"},
+		kLabelTaskName:               {other: "Nombre de la tarea: {value}"},
+		kLabelTranscript:             {other: "Transcripción: {value}"},
+		kLabelYou:                    {other: "Tú: {value}"},
+		kLimitDay:                    {other: "Hoy no puedo hacer más por una sola persona. Por favor, vuelve mañana (el día comienza a las 00:00 UTC)."},
+		kLimitMinute:                 {other: "Vas más rápido que yo: este mensaje quedó fuera. Por favor, espera un minuto y envíalo de nuevo."},
+		kLimitMissed:                 {other: "(Antes quedaron fuera {n:count} más.)", one: "(Antes quedó fuera 1 más.)"},
 		kListAndBetween:              {other: ", "},
 		kListAndLast:                 {other: " y "},
 		kListBetween:                 {other: ", "},
+		kLogAgent:                    {other: "agente"},
+		kLogCall:                     {other: "llamada"},
+		kLogEvent:                    {other: "evento"},
+		kLogHead:                     {other: "{number:int}. {name}, lo más reciente al final:"},
+		kLogNothing:                  {other: "{name} aún no ha dicho nada."},
+		kLogPerson:                   {other: "persona"},
+		kLogTask:                     {other: "tarea"},
 		kMovedClosed:                 {other: "El hilo está cerrado; por eso esto llega aquí:"},
 		kMovedForbidden:              {other: "Por ahora no puedo escribir en el hilo; por eso esto llega aquí:"},
 		kMovedGone:                   {other: "El hilo ya no existe; por eso esto llega aquí:"},
+		kNewBegins:                   {other: "Aquí comienza una nueva conversación."},
+		kNewBeginsWith:               {other: "Aquí comienza una nueva conversación, con el modelo {model}."},
+		kQueueCollect:                {other: "Los mensajes esperan a la respuesta en curso y luego comparten una."},
+		kQueueConfigured:             {other: "Modo de cola: {mode} (según la configuración). {meaning}"},
+		kQueueFollowup:               {other: "Un mensaje recibe su propia respuesta, después de la que está en curso."},
+		kQueueInterrupt:              {other: "Un mensaje interrumpe la respuesta en curso."},
+		kQueueOwn:                    {other: "Modo de cola: {mode} (fijado para esta conversación; /queue default lo deshace). {meaning}"},
+		kQueueSteer:                  {other: "Un mensaje se suma a la respuesta en curso."},
 		kQuoteClose:                  {other: "»"},
 		kQuoteOpen:                   {other: "«"},
 		kRefuseBindingPending:        {other: "aquí se está preparando una vinculación", remedy: "inténtalo de nuevo en un momento"},
 		kRefuseBindingsDisabled:      {other: "las vinculaciones de hilos están desactivadas aquí", remedy: "un operador puede poner {key} en true"},
 		kRefuseChannelGone:           {other: "el canal ya no está", remedy: "revisa el canal con skein channels status"},
+		kRefuseCommandUnknown:        {other: "no existe el comando /{name}", remedy: "/help muestra los comandos"},
 		kRefuseDuration:              {other: "{value:quoted} no es una duración", remedy: "escribe por ejemplo 90m, 2h30m, 1d, 24 (horas) u off"},
 		kRefuseFocused:               {other: "otra persona ya dirigió esta conversación a {name}", remedy: "pídele que use /unfocus, o usa /focus en otro lugar"},
 		kRefuseGivenUp:               {other: "la vinculación se abandonó mientras tanto", remedy: "inténtalo de nuevo"},
 		kRefuseInherited:             {other: "este hilo no tiene vinculación propia, sigue a la conversación que lo contiene", remedy: "usa el comando allí"},
+		kRefuseModelUnknown:          {other: "el modelo {model:quoted} no está configurado", remedy: "los modelos se escriben <provider>/<model id>"},
 		kRefuseNoOwner:               {other: "nadie de aquí trajo a {name}, y solo el propietario o un operador puede cambiarlo", remedy: "pregunta a un operador"},
 		kRefuseNoThreadHere:          {other: "aquí no se puede abrir un hilo", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},
 		kRefuseNoThreadHereBecause:   {other: "aquí no se puede abrir un hilo: {reason}", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},
@@ -371,16 +805,54 @@ var shipped = [...]table{
 		kRefuseNotInPlace:            {other: "esta conversación en sí no se puede vincular", remedy: "usa el comando en otra conversación"},
 		kRefuseNotInPlaceBecause:     {other: "esta conversación en sí no se puede vincular: {reason}", remedy: "usa el comando en otra conversación"},
 		kRefuseNotOwner:              {other: "{owner} trajo aquí a {name}, y solo el propietario o un operador puede cambiarlo", remedy: "pregúntale, o a un operador"},
+		kRefuseQueueMode:             {other: "{mode:quoted} no es un modo de cola", remedy: "escribe steer, followup, collect, interrupt o default"},
 		kRefuseQuota:                 {other: "tienes {have:int} de un máximo de {limit:int} vinculaciones activas", remedy: "termina con /unfocus una que ya no necesites"},
+		kRefuseRetryBusy:             {other: "la respuesta aún no está lista, o sus subagentes siguen trabajando", remedy: "espera, o detenlos con /stop; después, /retry"},
+		kRefuseRetryNothing:          {other: "aquí no hay nada que responder de nuevo", remedy: "escribe primero un mensaje"},
+		kRefuseRetryOthers:           {other: "el último mensaje es de otra persona", remedy: "quien lo escribió, o un operador, puede pedir otra respuesta; o escríbelo tú"},
 		kRefuseSessionGone:           {other: "la sesión de {target} ya no existe", remedy: "/agents muestra los destinos posibles"},
 		kRefuseSpawnSessionsDisabled: {other: "abrir hilos para sesiones está desactivado aquí", remedy: "usa /focus dentro de un hilo, o pide a un operador que ponga {key} en true"},
+		kRefuseTargetAmbiguous:       {other: "{token:quoted} puede ser {candidates:list}", remedy: "escribe el número o el nombre completo"},
+		kRefuseTargetAmbiguousMore:   {other: "{token:quoted} puede ser {candidates:list} y {more:int} más", remedy: "escribe el número o el nombre completo"},
+		kRefuseTargetUnknown:         {other: "aquí nada se llama {token:quoted}", remedy: "/agents muestra lo que hay; indica su número, su nombre o el comienzo"},
 		kRefuseThreadFailed:          {other: "el canal no pudo abrir un hilo", remedy: "inténtalo de nuevo, o trabaja sin hilo"},
 		kRefuseThreadTimeout:         {other: "el canal no abrió un hilo en {limit:duration}", remedy: "inténtalo de nuevo, o trabaja sin hilo"},
 		kRefuseThreadUseless:         {other: "el canal no abrió un hilo utilizable (respondió con la dirección {address:quoted})", remedy: "inténtalo de nuevo, o trabaja sin hilo"},
 		kRefuseUnknownSender:         {other: "la plataforma no dijo quién escribió esto, y solo puede hacerlo el propietario", remedy: "pregunta a un operador"},
+		kRefuseUsageAlone:            {other: "el comando no funciona así", remedy: "escribe solo {command}"},
+		kRefuseUsageFocus:            {other: "el comando no funciona así", remedy: "escribe /focus <target>, por ejemplo /focus last"},
+		kRefuseUsageSession:          {other: "el comando no funciona así", remedy: "escribe /session idle 2h, /session max-age 1d, u off en lugar del tiempo; sin tiempo muestra el límite"},
+		kRefuseUsageSubagents:        {other: "el comando no funciona así", remedy: "escribe /subagents list, /subagents info <target> o /subagents log <target> [limit] [tools]"},
+		kResetDone:                   {other: "Lo que se dijo aquí quedó olvidado."},
+		kRunAfter:                    {other: "{status} ({time:age})"},
+		kRunCancelled:                {other: "detenido"},
+		kRunFailed:                   {other: "falló"},
+		kRunFor:                      {other: "{status} ({time:age})"},
+		kRunInterrupted:              {other: "interrumpido"},
+		kRunOverBudget:               {other: "presupuesto agotado"},
+		kRunQueued:                   {other: "en cola"},
+		kRunRunning:                  {other: "en curso"},
+		kRunSucceeded:                {other: "terminado"},
+		kRunTimedOut:                 {other: "tiempo agotado"},
+		kRunWaiting:                  {other: "en espera"},
+		kStatusAnswering:             {other: "preparando una respuesta"},
+		kStatusBound:                 {other: "{place}, {expiry}, por {owner}"},
+		kStatusFor:                   {other: "{what} ({time:age})"},
+		kStatusIdle:                  {other: "inactivo"},
+		kStatusSubagents:             {other: "Subagentes: {n:int} activos"},
+		kStatusWaiting:               {other: "{n:count} mensajes en espera", one: "1 mensaje en espera"},
+		kStatusWorking:               {other: "trabajando"},
+		kStopCleared:                 {other: "Se quitaron {n:count} mensajes en espera.", one: "Se quitó 1 mensaje en espera."},
+		kStopNothing:                 {other: "Aquí no hay nada en curso."},
+		kStopRuns:                    {other: "Subagentes: {n:int} de {n:int} detenidos."},
+		kStopTurn:                    {other: "La respuesta en curso se detuvo."},
+		kTasksHead:                   {other: "Tareas: {active:int} activas, {all:int} en total."},
+		kTasksNone:                   {other: "Aquí no hay trabajo en segundo plano."},
 		kUnitDay:                     {other: "{n:count} días", one: "{n:count} día"},
 		kUnitHour:                    {other: "{n:int} h"},
 		kUnitMinute:                  {other: "{n:int} min"},
 		kUnitSecond:                  {other: "{n:int} s"},
+		kWhoamiOperator:              {other: "{who} (operador)"},
+		kWhoamiUnknown:               {other: "desconocido: la plataforma no lo dice"},
 	}},
 }

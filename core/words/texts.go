@@ -8,6 +8,34 @@ import (
 	"github.com/skein-bot/skein/core"
 )
 
+// AgentsConfigured is "agents.configured": Agents: {agents:list}
+func (l Language) AgentsConfigured(agents []string) string {
+	return l.say(kAgentsConfigured, arg{"agents", agents})
+}
+
+// AgentsFocused is "agents.focused": This place is focused on {name}, {expiry}.
+func (l Language) AgentsFocused(expiry string, name string) string {
+	return l.say(kAgentsFocused, arg{"expiry", expiry}, arg{"name", name})
+}
+
+// AgentsHead is "agents.head": Sub-agents:
+func (l Language) AgentsHead() string { return l.say(kAgentsHead) }
+
+// AgentsNone is "agents.none": No sub-agents: none active or bound, none ended in the last 30 minutes.
+func (l Language) AgentsNone() string { return l.say(kAgentsNone) }
+
+// AgentsSuspended is "agents.suspended": suspended
+func (l Language) AgentsSuspended() string { return l.say(kAgentsSuspended) }
+
+// AgentsTokens is "agents.tokens": {n:int} tokens
+func (l Language) AgentsTokens(n int) string { return l.say(kAgentsTokens, arg{"n", n}) }
+
+// AgentsUnavailable is "agents.unavailable": bindings unavailable
+func (l Language) AgentsUnavailable() string { return l.say(kAgentsUnavailable) }
+
+// AgentsUnbound is "agents.unbound": unbound
+func (l Language) AgentsUnbound() string { return l.say(kAgentsUnbound) }
+
 // BindingAgent is "binding.agent": the agent
 func (l Language) BindingAgent() string { return l.say(kBindingAgent) }
 
@@ -153,6 +181,9 @@ func (l Language) BindingUndeliveredGone(name string) string {
 	return l.say(kBindingUndeliveredGone, arg{"name", name})
 }
 
+// CommandNotAllowed is "command.not-allowed": You may not use commands here. (An operator can add you to commands.allowFrom.)
+func (l Language) CommandNotAllowed() string { return l.say(kCommandNotAllowed) }
+
 // DateMinute is "date.minute": {year}-{month}-{day} {hour}:{minute} {zone}
 func (l Language) DateMinute(day string, hour string, minute string, month string, year string, zone string) string {
 	return l.say(kDateMinute, arg{"day", day}, arg{"hour", hour}, arg{"minute", minute}, arg{"month", month}, arg{"year", year}, arg{"zone", zone})
@@ -162,6 +193,29 @@ func (l Language) DateMinute(day string, hour string, minute string, month strin
 func (l Language) DateSecond(day string, hour string, minute string, month string, second string, year string, zone string) string {
 	return l.say(kDateSecond, arg{"day", day}, arg{"hour", hour}, arg{"minute", minute}, arg{"month", month}, arg{"second", second}, arg{"year", year}, arg{"zone", zone})
 }
+
+// DeliveryBlocked is "delivery.blocked": nobody was told
+func (l Language) DeliveryBlocked() string { return l.say(kDeliveryBlocked) }
+
+// DeliveryBlockedBecause is "delivery.blocked-because": nobody was told: {why}
+func (l Language) DeliveryBlockedBecause(why string) string {
+	return l.say(kDeliveryBlockedBecause, arg{"why", why})
+}
+
+// DeliveryDelivered is "delivery.delivered": delivered
+func (l Language) DeliveryDelivered() string { return l.say(kDeliveryDelivered) }
+
+// DeliveryDismissed is "delivery.dismissed": dismissed
+func (l Language) DeliveryDismissed() string { return l.say(kDeliveryDismissed) }
+
+// DeliveryNotRequired is "delivery.not-required": nobody to tell
+func (l Language) DeliveryNotRequired() string { return l.say(kDeliveryNotRequired) }
+
+// DeliveryPending is "delivery.pending": pending
+func (l Language) DeliveryPending() string { return l.say(kDeliveryPending) }
+
+// DeliverySessionQueued is "delivery.session-queued": told to its requester, not yet to you
+func (l Language) DeliverySessionQueued() string { return l.say(kDeliverySessionQueued) }
 
 // DetailAgentGone is "detail.agent-gone": the agent {agent:quoted} is not configured any more
 func (l Language) DetailAgentGone(agent string) string {
@@ -209,6 +263,163 @@ func (l Language) DetailStepLimit(limit int) string {
 // DetailTurnTimeout is "detail.turn-timeout": the turn's time limit is over
 func (l Language) DetailTurnTimeout() string { return l.say(kDetailTurnTimeout) }
 
+// EditAnswered is "edit.answered": You have edited a message that I have answered. /retry answers the new text instead.
+func (l Language) EditAnswered() string { return l.say(kEditAnswered) }
+
+// EditRunning is "edit.running": I am answering what you wrote before your edit. When I am done, /retry answers the new text instead.
+func (l Language) EditRunning() string { return l.say(kEditRunning) }
+
+// FitEarlier is "fit.earlier": … {n:int} earlier left out
+func (l Language) FitEarlier(n int) string { return l.say(kFitEarlier, arg{"n", n}) }
+
+// FitMore is "fit.more": … and {n:int} more
+func (l Language) FitMore(n int) string { return l.say(kFitMore, arg{"n", n}) }
+
+// FocusDone is "focus.done": {name} listens in the thread “{title}” now.
+func (l Language) FocusDone(name string, title string) string {
+	return l.say(kFocusDone, arg{"name", name}, arg{"title", title})
+}
+
+// FocusFailed is "focus.failed": The thread could not be opened. (Try again, or focus inside an existing thread.)
+func (l Language) FocusFailed() string { return l.say(kFocusFailed) }
+
+// HelpAgents is "help.agents": sub-agents, their threads, and what can be focused
+func (l Language) HelpAgents() string { return l.say(kHelpAgents) }
+
+// HelpFocus is "help.focus": talk to a sub-agent or session here, or in a thread
+func (l Language) HelpFocus() string { return l.say(kHelpFocus) }
+
+// HelpHead is "help.head": Commands:
+func (l Language) HelpHead() string { return l.say(kHelpHead) }
+
+// HelpHelp is "help.help": this list
+func (l Language) HelpHelp() string { return l.say(kHelpHelp) }
+
+// HelpNew is "help.new": stop, and begin anew
+func (l Language) HelpNew() string { return l.say(kHelpNew) }
+
+// HelpQueue is "help.queue": what a message does while an answer is in progress
+func (l Language) HelpQueue() string { return l.say(kHelpQueue) }
+
+// HelpReset is "help.reset": stop, and forget this conversation
+func (l Language) HelpReset() string { return l.say(kHelpReset) }
+
+// HelpRetry is "help.retry": answer the last message again
+func (l Language) HelpRetry() string { return l.say(kHelpRetry) }
+
+// HelpSession is "help.session": limits of the binding here
+func (l Language) HelpSession() string { return l.say(kHelpSession) }
+
+// HelpStatus is "help.status": what this conversation leads to and does
+func (l Language) HelpStatus() string { return l.say(kHelpStatus) }
+
+// HelpStop is "help.stop": stop the answer in progress and all sub-agents below
+func (l Language) HelpStop() string { return l.say(kHelpStop) }
+
+// HelpSubagents is "help.subagents": look at sub-agents
+func (l Language) HelpSubagents() string { return l.say(kHelpSubagents) }
+
+// HelpTasks is "help.tasks": background work and whether its outcome was told
+func (l Language) HelpTasks() string { return l.say(kHelpTasks) }
+
+// HelpUnfocus is "help.unfocus": end the binding here
+func (l Language) HelpUnfocus() string { return l.say(kHelpUnfocus) }
+
+// HelpWhoami is "help.whoami": how you and this place are named
+func (l Language) HelpWhoami() string { return l.say(kHelpWhoami) }
+
+// InfoAgent is "info.agent": {agent}, {role}, depth {depth:int}
+func (l Language) InfoAgent(agent string, depth int, role string) string {
+	return l.say(kInfoAgent, arg{"agent", agent}, arg{"depth", depth}, arg{"role", role})
+}
+
+// InfoMode is "info.mode": Mode: {mode}, context {context}
+func (l Language) InfoMode(context string, mode string) string {
+	return l.say(kInfoMode, arg{"context", context}, arg{"mode", mode})
+}
+
+// InfoTokens is "info.tokens": Tokens: {received:int} in, {sent:int} out
+func (l Language) InfoTokens(received int, sent int) string {
+	return l.say(kInfoTokens, arg{"received", received}, arg{"sent", sent})
+}
+
+// LabelAgent is "label.agent": Agent: {value}
+func (l Language) LabelAgent(value string) string { return l.say(kLabelAgent, arg{"value", value}) }
+
+// LabelBinding is "label.binding": Binding: {value}
+func (l Language) LabelBinding(value string) string { return l.say(kLabelBinding, arg{"value", value}) }
+
+// LabelCleanup is "label.cleanup": Cleanup: {value}
+func (l Language) LabelCleanup(value string) string { return l.say(kLabelCleanup, arg{"value", value}) }
+
+// LabelCreated is "label.created": Created: {value}
+func (l Language) LabelCreated(value string) string { return l.say(kLabelCreated, arg{"value", value}) }
+
+// LabelDelivery is "label.delivery": Delivery: {value}
+func (l Language) LabelDelivery(value string) string {
+	return l.say(kLabelDelivery, arg{"value", value})
+}
+
+// LabelDetail is "label.detail": Detail: {value}
+func (l Language) LabelDetail(value string) string { return l.say(kLabelDetail, arg{"value", value}) }
+
+// LabelEnded is "label.ended": Ended: {value}
+func (l Language) LabelEnded(value string) string { return l.say(kLabelEnded, arg{"value", value}) }
+
+// LabelModel is "label.model": Model: {value}
+func (l Language) LabelModel(value string) string { return l.say(kLabelModel, arg{"value", value}) }
+
+// LabelName is "label.name": Name: {value}
+func (l Language) LabelName(value string) string { return l.say(kLabelName, arg{"value", value}) }
+
+// LabelNow is "label.now": Now: {value}
+func (l Language) LabelNow(value string) string { return l.say(kLabelNow, arg{"value", value}) }
+
+// LabelPlace is "label.place": Place: {value}
+func (l Language) LabelPlace(value string) string { return l.say(kLabelPlace, arg{"value", value}) }
+
+// LabelQueue is "label.queue": Queue: {value}
+func (l Language) LabelQueue(value string) string { return l.say(kLabelQueue, arg{"value", value}) }
+
+// LabelRun is "label.run": Run: {value}
+func (l Language) LabelRun(value string) string { return l.say(kLabelRun, arg{"value", value}) }
+
+// LabelSession is "label.session": Session: {value}
+func (l Language) LabelSession(value string) string { return l.say(kLabelSession, arg{"value", value}) }
+
+// LabelSessionID is "label.session-id": Session id: {value}
+func (l Language) LabelSessionID(value string) string {
+	return l.say(kLabelSessionID, arg{"value", value})
+}
+
+// LabelStarted is "label.started": Started: {value}
+func (l Language) LabelStarted(value string) string { return l.say(kLabelStarted, arg{"value", value}) }
+
+// LabelTask is "label.task": Task: {value}
+func (l Language) LabelTask(value string) string { return l.say(kLabelTask, arg{"value", value}) }
+
+// LabelTaskName is "label.task-name": Task name: {value}
+func (l Language) LabelTaskName(value string) string {
+	return l.say(kLabelTaskName, arg{"value", value})
+}
+
+// LabelTranscript is "label.transcript": Transcript: {value}
+func (l Language) LabelTranscript(value string) string {
+	return l.say(kLabelTranscript, arg{"value", value})
+}
+
+// LabelYou is "label.you": You: {value}
+func (l Language) LabelYou(value string) string { return l.say(kLabelYou, arg{"value", value}) }
+
+// LimitDay is "limit.day": That is as much as I can do for one person today. Please come back tomorrow (a day begins at 00:00 UTC).
+func (l Language) LimitDay() string { return l.say(kLimitDay) }
+
+// LimitMinute is "limit.minute": You are faster than I am: this message was left out. Please wait a minute and send it again.
+func (l Language) LimitMinute() string { return l.say(kLimitMinute) }
+
+// LimitMissed is "limit.missed": ({n:count} earlier ones were left out too.)
+func (l Language) LimitMissed(n int) string { return l.say(kLimitMissed, arg{"n", count(n)}) }
+
 // ListAndBetween is "list.and-between": , and
 func (l Language) ListAndBetween() string { return l.say(kListAndBetween) }
 
@@ -218,6 +429,29 @@ func (l Language) ListAndLast() string { return l.say(kListAndLast) }
 // ListBetween is "list.between": ,
 func (l Language) ListBetween() string { return l.say(kListBetween) }
 
+// LogAgent is "log.agent": agent
+func (l Language) LogAgent() string { return l.say(kLogAgent) }
+
+// LogCall is "log.call": call
+func (l Language) LogCall() string { return l.say(kLogCall) }
+
+// LogEvent is "log.event": event
+func (l Language) LogEvent() string { return l.say(kLogEvent) }
+
+// LogHead is "log.head": {number:int}. {name}, newest last:
+func (l Language) LogHead(name string, number int) string {
+	return l.say(kLogHead, arg{"name", name}, arg{"number", number})
+}
+
+// LogNothing is "log.nothing": {name} has said nothing yet.
+func (l Language) LogNothing(name string) string { return l.say(kLogNothing, arg{"name", name}) }
+
+// LogPerson is "log.person": person
+func (l Language) LogPerson() string { return l.say(kLogPerson) }
+
+// LogTask is "log.task": task
+func (l Language) LogTask() string { return l.say(kLogTask) }
+
 // MovedClosed is "moved.closed": The thread is closed, so this comes here:
 func (l Language) MovedClosed() string { return l.say(kMovedClosed) }
 
@@ -226,6 +460,36 @@ func (l Language) MovedForbidden() string { return l.say(kMovedForbidden) }
 
 // MovedGone is "moved.gone": The thread is gone, so this comes here:
 func (l Language) MovedGone() string { return l.say(kMovedGone) }
+
+// NewBegins is "new.begins": A new conversation begins here.
+func (l Language) NewBegins() string { return l.say(kNewBegins) }
+
+// NewBeginsWith is "new.begins-with": A new conversation begins here, with the model {model}.
+func (l Language) NewBeginsWith(model string) string {
+	return l.say(kNewBeginsWith, arg{"model", model})
+}
+
+// QueueCollect is "queue.collect": Messages wait for the answer in progress and then share one.
+func (l Language) QueueCollect() string { return l.say(kQueueCollect) }
+
+// QueueConfigured is "queue.configured": Queue mode: {mode} (as configured). {meaning}
+func (l Language) QueueConfigured(meaning string, mode string) string {
+	return l.say(kQueueConfigured, arg{"meaning", meaning}, arg{"mode", mode})
+}
+
+// QueueFollowup is "queue.followup": A message gets an answer of its own, after the one in progress.
+func (l Language) QueueFollowup() string { return l.say(kQueueFollowup) }
+
+// QueueInterrupt is "queue.interrupt": A message ends the answer in progress.
+func (l Language) QueueInterrupt() string { return l.say(kQueueInterrupt) }
+
+// QueueOwn is "queue.own": Queue mode: {mode} (set for this conversation; /queue default goes back). {meaning}
+func (l Language) QueueOwn(meaning string, mode string) string {
+	return l.say(kQueueOwn, arg{"meaning", meaning}, arg{"mode", mode})
+}
+
+// QueueSteer is "queue.steer": A message joins the answer in progress.
+func (l Language) QueueSteer() string { return l.say(kQueueSteer) }
 
 // QuoteClose is "quote.close": "
 func (l Language) QuoteClose() string { return l.say(kQuoteClose) }
@@ -244,6 +508,11 @@ func RefuseBindingsDisabled(code string, key string) *core.Error {
 // RefuseChannelGone is "refuse.channel-gone": the channel is not there any more (check the channel with skein channels status)
 func RefuseChannelGone(code string) *core.Error { return refusalError(code, kRefuseChannelGone) }
 
+// RefuseCommandUnknown is "refuse.command-unknown": there is no command /{name} (/help lists the commands)
+func RefuseCommandUnknown(code string, name string) *core.Error {
+	return refusalError(code, kRefuseCommandUnknown, arg{"name", name})
+}
+
 // RefuseDuration is "refuse.duration": {value:quoted} is not a duration (write for example 90m, 2h30m, 1d, 24 (hours), or off)
 func RefuseDuration(code string, value string) *core.Error {
 	return refusalError(code, kRefuseDuration, arg{"value", value})
@@ -259,6 +528,11 @@ func RefuseGivenUp(code string) *core.Error { return refusalError(code, kRefuseG
 
 // RefuseInherited is "refuse.inherited": this thread has no binding of its own, it follows the conversation around it (use the command there)
 func RefuseInherited(code string) *core.Error { return refusalError(code, kRefuseInherited) }
+
+// RefuseModelUnknown is "refuse.model-unknown": the model {model:quoted} is not configured (models are written <provider>/<model id>)
+func RefuseModelUnknown(code string, model string) *core.Error {
+	return refusalError(code, kRefuseModelUnknown, arg{"model", model})
+}
 
 // RefuseNoOwner is "refuse.no-owner": {name} was focused by nobody here, and only the owner or an operator may change that (ask them, or an operator)
 func RefuseNoOwner(code string, name string) *core.Error {
@@ -297,10 +571,24 @@ func RefuseNotOwner(code string, name string, owner string) *core.Error {
 	return refusalError(code, kRefuseNotOwner, arg{"name", name}, arg{"owner", owner})
 }
 
+// RefuseQueueMode is "refuse.queue-mode": {mode:quoted} is no queue mode (write steer, followup, collect, interrupt, or default)
+func RefuseQueueMode(code string, mode string) *core.Error {
+	return refusalError(code, kRefuseQueueMode, arg{"mode", mode})
+}
+
 // RefuseQuota is "refuse.quota": you have {have:int} of at most {limit:int} live bindings (/unfocus one that you no longer need)
 func RefuseQuota(code string, have int, limit int) *core.Error {
 	return refusalError(code, kRefuseQuota, arg{"have", have}, arg{"limit", limit})
 }
+
+// RefuseRetryBusy is "refuse.retry-busy": the answer is not finished yet, or its sub-agents are at work (wait for them, or stop them with /stop; then /retry)
+func RefuseRetryBusy(code string) *core.Error { return refusalError(code, kRefuseRetryBusy) }
+
+// RefuseRetryNothing is "refuse.retry-nothing": there is nothing to answer again here (write a message first)
+func RefuseRetryNothing(code string) *core.Error { return refusalError(code, kRefuseRetryNothing) }
+
+// RefuseRetryOthers is "refuse.retry-others": the last message is somebody else's (they or an operator can have it answered again; or write it yourself)
+func RefuseRetryOthers(code string) *core.Error { return refusalError(code, kRefuseRetryOthers) }
 
 // RefuseSessionGone is "refuse.session-gone": the session of {target} is gone (/agents lists what can be focused)
 func RefuseSessionGone(code string, target string) *core.Error {
@@ -310,6 +598,21 @@ func RefuseSessionGone(code string, target string) *core.Error {
 // RefuseSpawnSessionsDisabled is "refuse.spawn-sessions-disabled": opening threads for sessions is switched off here (use /focus inside a thread, or let an operator set {key} to true)
 func RefuseSpawnSessionsDisabled(code string, key string) *core.Error {
 	return refusalError(code, kRefuseSpawnSessionsDisabled, arg{"key", key})
+}
+
+// RefuseTargetAmbiguous is "refuse.target-ambiguous": {token:quoted} can be {candidates:list} (write the number or the whole name)
+func RefuseTargetAmbiguous(code string, candidates []string, token string) *core.Error {
+	return refusalError(code, kRefuseTargetAmbiguous, arg{"candidates", candidates}, arg{"token", token})
+}
+
+// RefuseTargetAmbiguousMore is "refuse.target-ambiguous-more": {token:quoted} can be {candidates:list} and {more:int} more (write the number or the whole name)
+func RefuseTargetAmbiguousMore(code string, candidates []string, more int, token string) *core.Error {
+	return refusalError(code, kRefuseTargetAmbiguousMore, arg{"candidates", candidates}, arg{"more", more}, arg{"token", token})
+}
+
+// RefuseTargetUnknown is "refuse.target-unknown": nothing is called {token:quoted} here (/agents lists what there is; name it by its number, its label or the start of it)
+func RefuseTargetUnknown(code string, token string) *core.Error {
+	return refusalError(code, kRefuseTargetUnknown, arg{"token", token})
 }
 
 // RefuseThreadFailed is "refuse.thread-failed": the channel could not open a thread (try again, or work without a thread)
@@ -328,6 +631,105 @@ func RefuseThreadUseless(code string, address string) *core.Error {
 // RefuseUnknownSender is "refuse.unknown-sender": the platform did not say who wrote this, and only the owner may (ask an operator)
 func RefuseUnknownSender(code string) *core.Error { return refusalError(code, kRefuseUnknownSender) }
 
+// RefuseUsageAlone is "refuse.usage-alone": this is not how the command works (write {command} alone)
+func RefuseUsageAlone(code string, command string) *core.Error {
+	return refusalError(code, kRefuseUsageAlone, arg{"command", command})
+}
+
+// RefuseUsageFocus is "refuse.usage-focus": this is not how the command works (write /focus <target>, for example /focus last)
+func RefuseUsageFocus(code string) *core.Error { return refusalError(code, kRefuseUsageFocus) }
+
+// RefuseUsageSession is "refuse.usage-session": this is not how the command works (write /session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit)
+func RefuseUsageSession(code string) *core.Error { return refusalError(code, kRefuseUsageSession) }
+
+// RefuseUsageSubagents is "refuse.usage-subagents": this is not how the command works (write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools])
+func RefuseUsageSubagents(code string) *core.Error { return refusalError(code, kRefuseUsageSubagents) }
+
+// ResetDone is "reset.done": What was said here is forgotten.
+func (l Language) ResetDone() string { return l.say(kResetDone) }
+
+// RunAfter is "run.after": {status} after {time:age}
+func (l Language) RunAfter(status string, time time.Duration) string {
+	return l.say(kRunAfter, arg{"status", status}, arg{"time", time})
+}
+
+// RunCancelled is "run.cancelled": cancelled
+func (l Language) RunCancelled() string { return l.say(kRunCancelled) }
+
+// RunFailed is "run.failed": failed
+func (l Language) RunFailed() string { return l.say(kRunFailed) }
+
+// RunFor is "run.for": {status} for {time:age}
+func (l Language) RunFor(status string, time time.Duration) string {
+	return l.say(kRunFor, arg{"status", status}, arg{"time", time})
+}
+
+// RunInterrupted is "run.interrupted": interrupted
+func (l Language) RunInterrupted() string { return l.say(kRunInterrupted) }
+
+// RunOverBudget is "run.over-budget": over_budget
+func (l Language) RunOverBudget() string { return l.say(kRunOverBudget) }
+
+// RunQueued is "run.queued": queued
+func (l Language) RunQueued() string { return l.say(kRunQueued) }
+
+// RunRunning is "run.running": running
+func (l Language) RunRunning() string { return l.say(kRunRunning) }
+
+// RunSucceeded is "run.succeeded": succeeded
+func (l Language) RunSucceeded() string { return l.say(kRunSucceeded) }
+
+// RunTimedOut is "run.timed-out": timed_out
+func (l Language) RunTimedOut() string { return l.say(kRunTimedOut) }
+
+// RunWaiting is "run.waiting": waiting
+func (l Language) RunWaiting() string { return l.say(kRunWaiting) }
+
+// StatusAnswering is "status.answering": an answer is in progress
+func (l Language) StatusAnswering() string { return l.say(kStatusAnswering) }
+
+// StatusBound is "status.bound": {place}, {expiry}, by {owner}
+func (l Language) StatusBound(expiry string, owner string, place string) string {
+	return l.say(kStatusBound, arg{"expiry", expiry}, arg{"owner", owner}, arg{"place", place})
+}
+
+// StatusFor is "status.for": {what}, for {time:age}
+func (l Language) StatusFor(time time.Duration, what string) string {
+	return l.say(kStatusFor, arg{"time", time}, arg{"what", what})
+}
+
+// StatusIdle is "status.idle": idle
+func (l Language) StatusIdle() string { return l.say(kStatusIdle) }
+
+// StatusSubagents is "status.subagents": Sub-agents: {n:int} active
+func (l Language) StatusSubagents(n int) string { return l.say(kStatusSubagents, arg{"n", n}) }
+
+// StatusWaiting is "status.waiting": {n:count} messages wait
+func (l Language) StatusWaiting(n int) string { return l.say(kStatusWaiting, arg{"n", count(n)}) }
+
+// StatusWorking is "status.working": at work
+func (l Language) StatusWorking() string { return l.say(kStatusWorking) }
+
+// StopCleared is "stop.cleared": Cleared {n:count} waiting messages.
+func (l Language) StopCleared(n int) string { return l.say(kStopCleared, arg{"n", count(n)}) }
+
+// StopNothing is "stop.nothing": Nothing is running here.
+func (l Language) StopNothing() string { return l.say(kStopNothing) }
+
+// StopRuns is "stop.runs": Sub-agents: stopped {n:int} of {n:int}.
+func (l Language) StopRuns(n int) string { return l.say(kStopRuns, arg{"n", n}) }
+
+// StopTurn is "stop.turn": The answer in progress is stopped.
+func (l Language) StopTurn() string { return l.say(kStopTurn) }
+
+// TasksHead is "tasks.head": Tasks: {active:int} active, {all:int} in all.
+func (l Language) TasksHead(active int, all int) string {
+	return l.say(kTasksHead, arg{"active", active}, arg{"all", all})
+}
+
+// TasksNone is "tasks.none": No background work here.
+func (l Language) TasksNone() string { return l.say(kTasksNone) }
+
 // UnitDay is "unit.day": {n:count}d
 func (l Language) UnitDay(n int) string { return l.say(kUnitDay, arg{"n", count(n)}) }
 
@@ -339,3 +741,9 @@ func (l Language) UnitMinute(n int) string { return l.say(kUnitMinute, arg{"n", 
 
 // UnitSecond is "unit.second": {n:int}s
 func (l Language) UnitSecond(n int) string { return l.say(kUnitSecond, arg{"n", n}) }
+
+// WhoamiOperator is "whoami.operator": {who} (an operator)
+func (l Language) WhoamiOperator(who string) string { return l.say(kWhoamiOperator, arg{"who", who}) }
+
+// WhoamiUnknown is "whoami.unknown": unknown: the platform did not say
+func (l Language) WhoamiUnknown() string { return l.say(kWhoamiUnknown) }

@@ -145,6 +145,9 @@ func functions(base catalogue.Catalogue) []byte {
 func goName(key string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(key, func(r rune) bool { return r == '.' || r == '-' || r == '_' }) {
+		if part == "id" {
+			part = "ID"
+		}
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()

@@ -24,5 +24,6 @@ func TestOutputIsFresh(t *testing.T) {
 
 func TestGoNames(t *testing.T) {
 	require.Equal(t, "BindingIntroChild", goName("binding.intro.child"))
+	require.Equal(t, "LabelSessionID", goName("label.session-id"))
 	require.Equal(t, "RefuseNotOwner", goName("refuse.not-owner"))
 }
