@@ -33,38 +33,52 @@ func optional[T any](v T, err error) (T, bool, error) {
 
 // BindingAt returns the live binding of a place; ok is false if it has none.
 func (tx *Tx) BindingAt(p core.Place) (b core.Binding, ok bool, err error) {
-	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND thread = $2 AND account = $3
-		AND channel = $4 AND status <> 'ended' AND conversation <> ''`, p.Conversation, p.Thread, p.Account, p.Channel))
+	return tx.bindingLocked(func() (core.Binding, error) {
+		return first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND thread = $2 AND account = $3
+			AND channel = $4 AND status <> 'ended' AND conversation <> ''`, p.Conversation, p.Thread, p.Account, p.Channel)
+	})
 }
 
 // BindingByID returns a binding; ok is false if there is none.
 func (tx *Tx) BindingByID(id string) (b core.Binding, ok bool, err error) {
-	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id = $1`, id))
+	return tx.bindingLocked(func() (core.Binding, error) {
+		return first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id = $1`, id)
+	})
 }
 
 // BindingOfRun returns the live binding that a run created; ok is false if it
 // has none.
 func (tx *Tx) BindingOfRun(run string) (b core.Binding, ok bool, err error) {
-	return optional(first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE run_id = $1 AND run_id <> '' AND status <> 'ended'
-		ORDER BY id DESC LIMIT 1`, run))
+	return tx.bindingLocked(func() (core.Binding, error) {
+		return first(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE run_id = $1 AND run_id <> '' AND status <> 'ended'
+			ORDER BY id DESC LIMIT 1`, run)
+	})
 }
 
 // BindingsOfSession returns the live bindings that point at a session.
 func (tx *Tx) BindingsOfSession(session int64) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE session_id = $1 AND status <> 'ended' ORDER BY id`, session)
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE session_id = $1 AND status <> 'ended' ORDER BY id`, session)
+	return tx.lockBindings(list, err, bindingLive)
 }
 
 // BindingsDue returns active and suspended bindings whose due time is reached,
 // earliest first.
 func (tx *Tx) BindingsDue(now core.Millis, limit int) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at <= $1
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at <= $1
 		ORDER BY due_at LIMIT $2`, int64(now), limit)
+	return tx.lockBindings(list, err, bindingDue(now))
 }
 
 // BindingsDueFrom is BindingsDue for due times from the given one on.
 func (tx *Tx) BindingsDueFrom(from, now core.Millis, limit int) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at >= $1
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status IN ('active', 'suspended') AND due_at > 0 AND due_at >= $1
 		AND due_at <= $2 ORDER BY due_at LIMIT $3`, int64(from), int64(now), limit)
+	return tx.lockBindings(list, err, bindingDue(now))
+}
+
+// bindingDue keeps the bindings that are still due.
+func bindingDue(now core.Millis) func(core.Binding) bool {
+	return func(b core.Binding) bool { return bindingLive(b) && b.Due > 0 && b.Due <= now }
 }
 
 // NextBindingDue returns the earliest due time from the given one on, 0 if
@@ -90,22 +104,25 @@ func (tx *Tx) ReleaseHeld(id int64) error {
 
 // LiveBindings returns live bindings with an id above after, in order of id.
 func (tx *Tx) LiveBindings(after string, limit int) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id > $1 AND status <> 'ended' ORDER BY id LIMIT $2`, after, limit)
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE id > $1 AND status <> 'ended' ORDER BY id LIMIT $2`, after, limit)
+	return tx.lockBindings(list, err, bindingLive)
 }
 
 // BindingsUnder returns the live bindings in a conversation: its own, those of
 // its threads, and those whose address has it as the parent.
 func (tx *Tx) BindingsUnder(channel, account, conversation string) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND account = $2 AND channel = $3
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE conversation = $1 AND account = $2 AND channel = $3
 		AND status <> 'ended' AND conversation <> ''
 		UNION SELECT `+bindingColumns+` FROM binding WHERE parent = $1 AND parent <> '' AND account = $2 AND channel = $3 AND status <> 'ended'
 		ORDER BY 1`, conversation, account, channel)
+	return tx.lockBindings(list, err, bindingLive)
 }
 
 // BindingsOfAccount returns live bindings of an account.
 func (tx *Tx) BindingsOfAccount(channel, account string, limit int) ([]core.Binding, error) {
-	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE channel = $1 AND account = $2 AND status <> 'ended'
+	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE channel = $1 AND account = $2 AND status <> 'ended'
 		ORDER BY id LIMIT $3`, channel, account, limit)
+	return tx.lockBindings(list, err, bindingLive)
 }
 
 // BoundAccounts returns the accounts, each as channel and account, that have
@@ -185,30 +202,36 @@ var ErrPlaceTaken = errors.New("store: the place has a live binding")
 // one.
 func (tx *Tx) InsertBinding(b core.Binding) error {
 	a := b.Address
-	_, err := tx.exec(`INSERT INTO binding (`+bindingColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,
-		$19,$20,$21,$22,$23,$24,$25,$26)`, b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
+	n, err := tx.exec(`INSERT INTO binding (`+bindingColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,
+		$19,$20,$21,$22,$23,$24,$25,$26)
+		ON CONFLICT (conversation, thread, account, channel) WHERE status <> 'ended' AND conversation <> '' DO NOTHING`, b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
 		string(b.Target), b.Agent, b.Label, b.Owner, string(b.Placement), b.Idle, b.MaxAge, int64(b.BoundAt), int64(b.LastActivity),
 		int64(b.BusyUntil), int64(b.Due), int64(b.Deadline), string(b.Status), b.SuspendReason, b.Reason.String(), int64(b.EndedAt),
 		string(b.Data), b.RunID)
-	return placeError(err)
+	if err == nil && n == 0 {
+		return ErrPlaceTaken
+	}
+	return err
 }
 
 // UpdateBinding writes every field of a binding; ErrPlaceTaken if it moves to
 // a place that has a live one.
 func (tx *Tx) UpdateBinding(b core.Binding) error {
 	a := b.Address
-	_, err := tx.exec(`UPDATE binding SET channel=$2, account=$3, conversation=$4, thread=$5, parent=$6, session_id=$7, session_key=$8,
+	return placeError(tx.attempt(func() error {
+		_, err := tx.exec(`UPDATE binding SET channel=$2, account=$3, conversation=$4, thread=$5, parent=$6, session_id=$7, session_key=$8,
 		target=$9, agent=$10, label=$11, owner=$12, placement=$13, idle=$14, max_age=$15, bound_at=$16, last_activity=$17, busy_until=$18,
 		due_at=$19, deadline=$20, status=$21, suspend_reason=$22, reason=$23, ended_at=$24, data=$25, run_id=$26 WHERE id=$1`,
-		b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
-		string(b.Target), b.Agent, b.Label, b.Owner, string(b.Placement), b.Idle, b.MaxAge, int64(b.BoundAt), int64(b.LastActivity),
-		int64(b.BusyUntil), int64(b.Due), int64(b.Deadline), string(b.Status), b.SuspendReason, b.Reason.String(), int64(b.EndedAt),
-		string(b.Data), b.RunID)
-	return placeError(err)
+			b.ID, a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, b.Session, b.SessionKey,
+			string(b.Target), b.Agent, b.Label, b.Owner, string(b.Placement), b.Idle, b.MaxAge, int64(b.BoundAt), int64(b.LastActivity),
+			int64(b.BusyUntil), int64(b.Due), int64(b.Deadline), string(b.Status), b.SuspendReason, b.Reason.String(), int64(b.EndedAt),
+			string(b.Data), b.RunID)
+		return err
+	}))
 }
 
 func placeError(err error) error {
-	if err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: binding.conversation") {
+	if err != nil && (strings.Contains(err.Error(), "UNIQUE constraint failed: binding.conversation") || strings.Contains(err.Error(), `"binding_place"`)) {
 		return errors.Join(ErrPlaceTaken, err)
 	}
 	return err

@@ -75,6 +75,9 @@ func (tx *Tx) InsertInbox(r Inbox) (int64, error) {
 	if r.State == "" {
 		r.State = InboxQueued
 	}
+	if err := tx.LockSession(r.Session); err != nil { // rows of a session are numbered in the order of their commits
+		return 0, err
+	}
 	var id int64
 	err := tx.one(`INSERT INTO inbox (session_id, kind, state, lane, reply_to, anchor, policy, owner, source, run_id, for_run, ordinal,
 		body, chain, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15) RETURNING id`,
@@ -85,17 +88,26 @@ func (tx *Tx) InsertInbox(r Inbox) (int64, error) {
 
 // QueuedInbox returns the session's queued rows, oldest first.
 func (tx *Tx) QueuedInbox(session int64, limit int) ([]Inbox, error) {
+	if err := tx.LockSession(session); err != nil {
+		return nil, err
+	}
 	return all(tx, scanInbox, limited(`SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' ORDER BY id`, limit), session)
 }
 
 // SetInboxState moves rows of one kind in a session from one state to another
 // and returns how many moved.
 func (tx *Tx) SetInboxState(session int64, kind InboxKind, from, to InboxState) (int64, error) {
+	if err := tx.LockSession(session); err != nil {
+		return 0, err
+	}
 	return tx.exec(`UPDATE inbox SET state = $4 WHERE session_id = $1 AND kind = $2 AND state = $3`, session, string(kind), string(from), string(to))
 }
 
 // SetCompletionState moves the completion of run between queued and held.
 func (tx *Tx) SetCompletionState(session int64, run string, to InboxState) error {
+	if err := tx.LockSession(session); err != nil {
+		return err
+	}
 	_, err := tx.exec(`UPDATE inbox SET state = $3 WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
 		session, run, string(to))
 	return err
@@ -104,6 +116,9 @@ func (tx *Tx) SetCompletionState(session int64, run string, to InboxState) error
 // PendingCompletions returns the completions for forRun that its session has
 // not consumed, queued or held, in spawn order.
 func (tx *Tx) PendingCompletions(session int64, forRun string) ([]Inbox, error) {
+	if err := tx.LockSession(session); err != nil {
+		return nil, err
+	}
 	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND kind = 'completion' AND for_run = $2
 		AND state IN ('queued', 'held') ORDER BY ordinal, id`, session, forRun)
 }
@@ -111,6 +126,9 @@ func (tx *Tx) PendingCompletions(session int64, forRun string) ([]Inbox, error) 
 // CompletionPending reports whether the completion of run is still unconsumed
 // in the session.
 func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {
+	if err := tx.LockSession(session); err != nil {
+		return false, err
+	}
 	var n int
 	err := tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
 		[]any{session, run}, &n)
@@ -119,6 +137,9 @@ func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {
 
 // CountQueued returns how many messages wait in the session.
 func (tx *Tx) CountQueued(session int64) (n int, err error) {
+	if err := tx.LockSession(session); err != nil {
+		return 0, err
+	}
 	err = tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'message'`, []any{session}, &n)
 	return n, err
 }
@@ -126,6 +147,9 @@ func (tx *Tx) CountQueued(session int64) (n int, err error) {
 // OldestQueued returns the oldest waiting message of the session, or
 // ErrNotFound.
 func (tx *Tx) OldestQueued(session int64) (Inbox, error) {
+	if err := tx.LockSession(session); err != nil {
+		return Inbox{}, err
+	}
 	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'message'
 		ORDER BY id LIMIT 1`, session)
 }
@@ -133,6 +157,9 @@ func (tx *Tx) OldestQueued(session int64) (Inbox, error) {
 // DroppedRows returns the rows that stand for dropped messages, one for each
 // reply address and sender policy, oldest first.
 func (tx *Tx) DroppedRows(session int64) ([]Inbox, error) {
+	if err := tx.LockSession(session); err != nil {
+		return nil, err
+	}
 	return all(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'dropped'
 		ORDER BY id`, session)
 }
@@ -159,13 +186,18 @@ func SourceOf(at core.Address, message string) string {
 // InboxBySource returns the row of a platform message that waits, queued or
 // held, or ErrNotFound.
 func (tx *Tx) InboxBySource(source string) (Inbox, error) {
-	return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state IN ('queued', 'held')
-		ORDER BY id DESC LIMIT 1`, source)
+	return locked(tx, func() (Inbox, error) {
+		return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state IN ('queued', 'held')
+			ORDER BY id DESC LIMIT 1`, source)
+	}, func(r Inbox) int64 { return r.Session })
 }
 
 // ClearQueued removes the messages, tasks and notes that wait in a session,
 // queued or held, and returns how many; completions stay.
 func (tx *Tx) ClearQueued(session int64) (int64, error) {
+	if err := tx.LockSession(session); err != nil {
+		return 0, err
+	}
 	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held')
 		AND kind IN ('message', 'dropped', 'task', 'wake')`, session)
 }
@@ -173,6 +205,9 @@ func (tx *Tx) ClearQueued(session int64) (int64, error) {
 // ClearCompletions removes unconsumed completions of the runs that a session
 // asked for, as a stop does.
 func (tx *Tx) ClearCompletions(session int64) (int64, error) {
+	if err := tx.LockSession(session); err != nil {
+		return 0, err
+	}
 	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held') AND kind = 'completion'`, session)
 }
 

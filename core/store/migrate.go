@@ -60,21 +60,26 @@ type filledFile struct {
 
 func (f filledFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := schema(sqliteWords())
+// schemaOf is what the migrations need to know of a database.
+type schemaOf struct {
+	dialect goose.Dialect
+	words   *strings.Replacer
+}
+
+func sqliteSchema() schemaOf { return schemaOf{goose.DialectSQLite3, sqliteWords()} }
+
+func newProvider(db *sql.DB, of schemaOf) (*goose.Provider, error) {
+	files, err := schema(of.words)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, files)
+	return goose.NewProvider(of.dialect, db, files)
 }
 
 // migrate brings the schema of the store at path up to this build's version,
 // and refuses a store that a newer build has changed.
-func migrate(ctx context.Context, db *sql.DB, path string) error {
-	if err := checkOurs(ctx, db, path); err != nil {
-		return err
-	}
-	p, err := newProvider(db)
+func migrate(ctx context.Context, db *sql.DB, of schemaOf, path string) error {
+	p, err := newProvider(db, of)
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
@@ -97,11 +102,8 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 
 // checkVersion refuses to read a store whose schema is not this build's.
 func checkVersion(ctx context.Context, db *sql.DB, path string) error {
-	if err := checkOurs(ctx, db, path); err != nil {
-		return err
-	}
 	var current int64
-	err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied = 1").Scan(&current)
+	err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version").Scan(&current)
 	if err != nil {
 		return openError(path, err)
 	}

@@ -64,11 +64,17 @@ func (tx *Tx) RunsByPrefix(prefix string, limit int) ([]core.Run, error) {
 
 // LiveRunsOf returns the live runs that a session asked for, in spawn order.
 func (tx *Tx) LiveRunsOf(requester int64) ([]core.Run, error) {
+	if err := tx.LockSession(requester); err != nil {
+		return nil, err
+	}
 	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND status IN `+liveStatuses+` ORDER BY ordinal`, requester)
 }
 
 // CountLiveRunsOf counts them.
 func (tx *Tx) CountLiveRunsOf(requester int64) (n int, err error) {
+	if err := tx.LockSession(requester); err != nil {
+		return 0, err
+	}
 	err = tx.one(`SELECT COUNT(*) FROM run WHERE requester_id = $1 AND status IN `+liveStatuses, []any{requester}, &n)
 	return n, err
 }

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -92,12 +94,20 @@ func parseAddress(s string) core.Address {
 
 // SessionByKey returns the session with that key, or ErrNotFound.
 func (tx *Tx) SessionByKey(key string) (Session, error) {
-	return first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key = $1`, key)
+	return tx.held(first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key = $1`+tx.forUpdate(), key))
 }
 
 // SessionByID returns the session with that id, or ErrNotFound.
 func (tx *Tx) SessionByID(id int64) (Session, error) {
-	return first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
+	return tx.held(first(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE id = $1`+tx.forUpdate(), id))
+}
+
+// held notes that a unit has locked the session that it read.
+func (tx *Tx) held(s Session, err error) (Session, error) {
+	if err == nil && tx.unit != nil {
+		tx.db.pg.holds(tx.unit, s.ID)
+	}
+	return s, err
 }
 
 // EnsureSession returns the session with s.Key, creating it from s if there is
@@ -116,17 +126,23 @@ func (tx *Tx) EnsureSession(s Session) (Session, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return old, err
 	}
-	return tx.InsertSession(s)
+	made, err := tx.insertSession(s, ` ON CONFLICT (key) DO NOTHING`)
+	if errors.Is(err, ErrNotFound) { // another node was faster
+		return tx.SessionByKey(s.Key)
+	}
+	return made, err
 }
 
 // InsertSession creates a session and returns it with its id.
-func (tx *Tx) InsertSession(s Session) (Session, error) {
+func (tx *Tx) InsertSession(s Session) (Session, error) { return tx.insertSession(s, "") }
+
+func (tx *Tx) insertSession(s Session, onConflict string) (Session, error) {
 	s.Generation = max(s.Generation, firstGeneration)
 	err := tx.one(`INSERT INTO session (key, agent, kind, address, title, generation, context_from, fork_session, fork_generation,
-		fork_row, depth, parent_id, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
+		fork_row, depth, parent_id, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)`+onConflict+` RETURNING id`,
 		[]any{s.Key, s.Agent, string(s.Kind), formatAddress(s.Address), s.Title, s.Generation, s.ContextFrom, s.ForkSession, s.ForkGeneration,
 			s.ForkRow, s.Depth, s.Parent, int64(s.CreatedAt), int64(s.UsedAt)}, &s.ID)
-	return s, err
+	return tx.held(s, err)
 }
 
 // DeleteSession removes a session that never ran, to undo a refused spawn.
@@ -144,6 +160,9 @@ func (tx *Tx) TouchSession(id int64, now core.Millis) error {
 // MarkReady notes that the session has work to do. Call it in the transaction
 // that adds the work, and wake the kernel OnCommit.
 func (tx *Tx) MarkReady(id int64, now core.Millis) error {
+	if err := tx.LockSession(id); err != nil {
+		return err
+	}
 	_, err := tx.exec(`UPDATE session SET ready = 1, ready_at = CASE WHEN ready = 1 THEN ready_at ELSE $2 END, used_at = $2 WHERE id = $1`,
 		id, int64(now))
 	return err
@@ -188,8 +207,11 @@ func (tx *Tx) ReleaseSession(id int64, ready bool, now core.Millis) error {
 // PostgreSQL it locks the row; every transaction of a turn calls it first.
 func (tx *Tx) CheckFence(id, fence int64) error {
 	var have int64
-	if err := tx.one(`SELECT fence FROM session WHERE id = $1`, []any{id}, &have); err != nil {
+	if err := tx.one(`SELECT fence FROM session WHERE id = $1`+tx.forUpdate(), []any{id}, &have); err != nil {
 		return err
+	}
+	if tx.unit != nil {
+		tx.db.pg.holds(tx.unit, id)
 	}
 	if have != fence {
 		return ErrFenced
@@ -199,6 +221,9 @@ func (tx *Tx) CheckFence(id, fence int64) error {
 
 // RaiseFence makes the running turn's next transaction fail, as a stop does.
 func (tx *Tx) RaiseFence(id int64) error {
+	if err := tx.LockSession(id); err != nil {
+		return err
+	}
 	_, err := tx.exec(`UPDATE session SET fence = fence + 1, owner = '' WHERE id = $1`, id)
 	return err
 }
@@ -242,8 +267,23 @@ func (tx *Tx) ArchiveSession(id int64, now core.Millis) error {
 
 // ArchiveDueSessions returns sessions whose archive is due.
 func (tx *Tx) ArchiveDueSessions(now core.Millis, limit int) ([]Session, error) {
-	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE archive_due > 0 AND archive_due <= $1
+	due, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE archive_due > 0 AND archive_due <= $1
 		ORDER BY archive_due LIMIT $2`, int64(now), limit)
+	if err != nil || tx.unit == nil {
+		return due, err
+	}
+	slices.SortFunc(due, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
+	out := due[:0]
+	for _, s := range due { // another node may have archived it meanwhile
+		s, err := tx.SessionByID(s.ID)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && s.ArchiveDue > 0 && s.ArchiveDue <= now {
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }
 
 // NextArchiveDue returns the earliest planned archive, 0 if none.
@@ -319,21 +359,12 @@ func (tx *Tx) Setting(session int64, name string) (v string, err error) {
 	return v, err
 }
 
-// RegisterNode records a process that serves the store; its older rows are
-// dead.
-func (tx *Tx) RegisterNode(id string, now core.Millis) error {
-	if _, err := tx.exec(`DELETE FROM node WHERE id <> $1`, id); err != nil {
-		return err
-	}
-	_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1,$2,$2)`, id, int64(now))
-	return err
-}
-
 // MigrateConversation rewrites what names a conversation that got another id:
 // the keys and addresses of its sessions, its history, and what waits for it in
 // the inbox and the outbox. Bindings are threadbind's.
 func (tx *Tx) MigrateConversation(from, to core.Address) error {
-	sessions, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'group' AND key LIKE '%:group:%'`)
+	sessions, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'group' AND key LIKE '%:group:%'
+		ORDER BY id`+tx.forUpdate())
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,13 @@ func (tx *Tx) DropTimer(kind, ref string) error {
 	return err
 }
 
+// TakeTimer removes a timer that is due; ok is false if it was moved, removed or
+// taken by another node meanwhile.
+func (tx *Tx) TakeTimer(t Timer, now core.Millis) (ok bool, err error) {
+	n, err := tx.exec(`DELETE FROM timer WHERE kind = $1 AND ref = $2 AND due <= $3`, t.Kind, t.Ref, int64(now))
+	return n > 0, err
+}
+
 // DueTimers returns timers that are due, earliest first.
 func (tx *Tx) DueTimers(now core.Millis, limit int) ([]Timer, error) {
 	return all(tx, scanTimer, `SELECT kind, ref, due, payload FROM timer WHERE due <= $1 ORDER BY due LIMIT $2`, int64(now), limit)
@@ -91,6 +98,9 @@ func (tx *Tx) InsertWait(w Wait) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.LockSession(w.Session); err != nil {
+		return err
+	}
 	_, err = tx.exec(`INSERT INTO wait (`+waitColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)`,
 		w.Turn, w.Session, w.Run, w.Kind, w.Need, string(batch), formatAddress(w.ReplyTo), w.Anchor, w.Note, int64(w.Deadline), int64(w.At))
 	if err != nil {
@@ -107,12 +117,17 @@ func (tx *Tx) countWaits(session int64) error {
 
 // Waits returns the armed waits of a session, oldest first.
 func (tx *Tx) Waits(session int64) ([]Wait, error) {
+	if err := tx.LockSession(session); err != nil {
+		return nil, err
+	}
 	return all(tx, scanWait, `SELECT `+waitColumns+` FROM wait WHERE session_id = $1 ORDER BY turn_id`, session)
 }
 
 // WaitByTurn returns the wait that a turn armed, or ErrNotFound.
 func (tx *Tx) WaitByTurn(turn int64) (Wait, error) {
-	return first(tx, scanWait, `SELECT `+waitColumns+` FROM wait WHERE turn_id = $1`, turn)
+	return locked(tx, func() (Wait, error) {
+		return first(tx, scanWait, `SELECT `+waitColumns+` FROM wait WHERE turn_id = $1`, turn)
+	}, func(w Wait) int64 { return w.Session })
 }
 
 // DeleteWait disarms a wait.
@@ -132,6 +147,9 @@ func (tx *Tx) DeleteWait(turn int64) error {
 
 // DeleteWaits disarms every wait of a session.
 func (tx *Tx) DeleteWaits(session int64) error {
+	if err := tx.LockSession(session); err != nil {
+		return err
+	}
 	n, err := tx.exec(`DELETE FROM wait WHERE session_id = $1`, session)
 	if err != nil || n == 0 {
 		return err

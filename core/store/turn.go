@@ -78,6 +78,9 @@ func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 
 // RunningTurn returns the session's turn in progress, or ErrNotFound.
 func (tx *Tx) RunningTurn(session int64) (Turn, error) {
+	if err := tx.LockSession(session); err != nil {
+		return Turn{}, err
+	}
 	t, err := tx.latestTurn(session)
 	if err == nil && t.State != TurnRunning {
 		return Turn{}, ErrNotFound
@@ -204,6 +207,9 @@ func scanRow(s scanner) (Row, error) {
 
 // AppendRow adds a transcript row and returns its id.
 func (tx *Tx) AppendRow(r Row) (int64, error) {
+	if err := tx.LockSession(r.Session); err != nil {
+		return 0, err
+	}
 	err := tx.one(`INSERT INTO transcript (session_id, generation, turn_id, seq, kind, body, owner, at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8) RETURNING id`,
 		[]any{r.Session, r.Generation, r.Turn, r.Seq, r.Kind, r.Body, r.Owner, int64(r.At)}, &r.ID)
 	return r.ID, err

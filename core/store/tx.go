@@ -21,6 +21,8 @@ type Tx struct {
 	world    *world.World
 	writable bool
 	onCommit []func()
+	// unit is set where row locks guard what a unit reads (PostgreSQL).
+	unit *Pending
 }
 
 // OnCommit registers f to run right after the commit, on the store's own
@@ -56,7 +58,7 @@ func (tx *Tx) one(query string, args []any, dest ...any) error {
 	}
 	defer rows.Close()
 	if !rows.Next() {
-		if err := rows.Err(); err != nil {
+		if err := tx.note(rows.Err()); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		return ErrNotFound
@@ -82,10 +84,19 @@ func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any
 		}
 		out = append(out, v)
 	}
-	if err := rows.Err(); err != nil {
+	if err := tx.note(rows.Err()); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return out, nil
+}
+
+// note tells the engine of an error that a statement reported late, with its
+// rows.
+func (tx *Tx) note(err error) error {
+	if r, ok := tx.q.(*pgRunner); ok {
+		return r.note(err)
+	}
+	return err
 }
 
 // first runs a query for at most one row.

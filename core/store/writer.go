@@ -18,6 +18,7 @@ func (db *DB) Stats() (commits, units int64) {
 
 // writer owns the connection that writes.
 type writer struct {
+	e     *sqlite
 	db    *DB
 	conn  *sql.Conn
 	run   *connRunner
@@ -30,8 +31,8 @@ type writer struct {
 	batch []*Pending
 }
 
-func newWriter(ctx context.Context, db *DB, conn *sql.Conn) (*writer, error) {
-	w := &writer{db: db, conn: conn, run: &connRunner{conn: conn, stmts: make(map[string]*sql.Stmt)}}
+func newWriter(ctx context.Context, e *sqlite, conn *sql.Conn) (*writer, error) {
+	w := &writer{e: e, db: e.db, conn: conn, run: &connRunner{conn: conn, stmts: make(map[string]*sql.Stmt)}}
 	for _, s := range []struct {
 		to  **sql.Stmt
 		sql string
@@ -50,22 +51,22 @@ func newWriter(ctx context.Context, db *DB, conn *sql.Conn) (*writer, error) {
 
 // loop takes units until the store closes, then those still queued.
 func (w *writer) loop() {
-	defer close(w.db.stopped)
+	defer close(w.e.stopped)
 	defer w.close()
 	for {
 		select {
-		case p := <-w.db.queue:
+		case p := <-w.e.queue:
 			w.commit(p)
 			continue
 		default:
 		}
 		select {
-		case p := <-w.db.queue:
+		case p := <-w.e.queue:
 			w.commit(p)
-		case <-w.db.stop:
+		case <-w.e.stop:
 			for {
 				select {
-				case p := <-w.db.queue:
+				case p := <-w.e.queue:
 					w.commit(p)
 				default:
 					return
@@ -112,7 +113,7 @@ func (w *writer) more() *Pending {
 		return nil
 	}
 	select {
-	case p := <-w.db.queue:
+	case p := <-w.e.queue:
 		return p
 	default:
 		return nil

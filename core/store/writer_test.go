@@ -25,9 +25,10 @@ func openHere(t *testing.T) *DB {
 func TestLateUnit(t *testing.T) {
 	db := openHere(t)
 	require.NoError(t, db.Close())
+	e := db.engine.(*sqlite)
 	late := &Pending{ctx: t.Context(), ran: make(chan struct{}), done: make(chan struct{})}
-	db.queue <- late
-	db.answerLate()
+	e.queue <- late
+	e.answerLate()
 	require.ErrorIs(t, late.Ran(), ErrClosed)
 	require.ErrorIs(t, late.Wait(), ErrClosed)
 }
@@ -99,6 +100,6 @@ func TestPragmas(t *testing.T) {
 	require.Equal(t, want, got)
 
 	var queryOnly int
-	require.NoError(t, db.read.QueryRowContext(t.Context(), "PRAGMA query_only").Scan(&queryOnly))
+	require.NoError(t, db.engine.(*sqlite).reads.QueryRowContext(t.Context(), "PRAGMA query_only").Scan(&queryOnly))
 	require.Equal(t, 1, queryOnly)
 }

@@ -1,0 +1,139 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
+)
+
+// Env names a running server for tests: the address of a database of it where
+// the user may create databases. Package tests that run on either database take
+// PostgreSQL where it is set.
+const Env = "SKEIN_TEST_POSTGRES"
+
+// startPoll is how often a starting server is asked whether it answers.
+const startPoll = 20 * time.Millisecond
+
+// shared is what the tests of one process have in common. It has no state that
+// a test could see.
+var shared struct {
+	mu       sync.Mutex
+	template map[string]string // by server: a database with the schema
+	made     atomic.Int64
+}
+
+// Database returns the address of an empty database with the schema of this
+// build, which is dropped with the test. ok is false where no server is
+// installed; where CI is set that fails the test. A server that it starts for
+// this test ends with it: tests that need many databases share one by Env.
+func Database(t testing.TB) (address string, ok bool) {
+	t.Helper()
+	server := os.Getenv(Env)
+	if server == "" {
+		s, err := Start(t.Context(), Settings{})
+		if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") == "" {
+			t.Log(err)
+			return "", false
+		}
+		require.NoError(t, err)
+		t.Cleanup(s.Stop)
+		server = s.URL("postgres")
+	}
+	return New(t, server), true
+}
+
+// New makes an empty database with the schema of this build on a server, given
+// by the address of a database of it; it is dropped with the test.
+func New(t testing.TB, server string) string {
+	t.Helper()
+	ctx := context.Background()
+	template, err := templateOf(ctx, server)
+	require.NoError(t, err)
+	name := fresh("skein")
+	require.NoError(t, run(ctx, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)))
+	t.Cleanup(func() { require.NoError(t, run(ctx, server, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))) })
+	return database(server, name)
+}
+
+// fresh is a name that no other process uses.
+func fresh(prefix string) string {
+	return fmt.Sprintf("%s_%d_%d", prefix, os.Getpid(), shared.made.Add(1))
+}
+
+// database is the address of another database of the same server.
+func database(server, name string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func run(ctx context.Context, server, query string) error {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // it has done its work
+	_, err = conn.Exec(ctx, query)
+	return err
+}
+
+// templateOf makes, once for a server and process, a database that others are
+// copied from.
+func templateOf(ctx context.Context, server string) (string, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if name := shared.template[server]; name != "" {
+		return name, nil
+	}
+	name := fresh("template")
+	if err := run(ctx, server, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	db, err := store.Open(ctx, store.Options{URL: database(server, name), World: world.New(clock.Real{}, nil, 1)})
+	if err != nil {
+		return "", err
+	}
+	if err := db.Close(); err != nil {
+		return "", err
+	}
+	if shared.template == nil {
+		shared.template = make(map[string]string)
+	}
+	shared.template[server] = name
+	return name, nil
+}
+
+// StoreURL is where a test keeps its store: a new PostgreSQL database where Env
+// names a server, else the SQLite file path.
+func StoreURL(t testing.TB, path string) string {
+	t.Helper()
+	if server := os.Getenv(Env); server != "" {
+		return New(t, server)
+	}
+	return "sqlite:" + path
+}
+
+// Options open a store at what StoreURL gave.
+func Options(storeURL string, w *world.World) store.Options {
+	if path, ok := strings.CutPrefix(storeURL, "sqlite:"); ok {
+		return store.Options{Path: path, World: w}
+	}
+	return store.Options{URL: storeURL, World: w}
+}
