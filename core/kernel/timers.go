@@ -182,8 +182,10 @@ func (s tableSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 		return 0, err
 	}
 	for _, timer := range due {
-		if err := tx.DropTimer(timer.Kind, timer.Ref); err != nil {
+		if mine, err := tx.TakeTimer(timer, now); err != nil {
 			return 0, err
+		} else if !mine {
+			continue
 		}
 		f := s.t.kinds[timer.Kind]
 		if f == nil {

@@ -81,6 +81,14 @@ func (db *DB) World() *world.World { return db.world }
 // accounts then belong to nodes (see Tx.RenewNode).
 func (db *DB) Shared() bool { return db.pg != nil }
 
+// Writers is how many units of work run at the same time.
+func (db *DB) Writers() int {
+	if db.pg != nil {
+		return pgWriters
+	}
+	return 1
+}
+
 // Close ends after the units that were already queued, and frees the lock. It
 // may be called more than once.
 func (db *DB) Close() (err error) {

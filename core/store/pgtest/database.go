@@ -32,12 +32,13 @@ const startPoll = 20 * time.Millisecond
 // a test could see.
 var shared struct {
 	mu       sync.Mutex
-	template map[string]string // by server: a database with the schema
+	template map[string]string   // by server: a database with the schema
+	free     map[string][]string // by server: databases that no test uses
 	made     atomic.Int64
 }
 
 // Database returns the address of an empty database with the schema of this
-// build, which is dropped with the test. ok is false where no server is
+// build. ok is false where no server is
 // installed; where CI is set that fails the test. A server that it starts for
 // this test ends with it: tests that need many databases share one by Env.
 func Database(t testing.TB) (address string, ok bool) {
@@ -56,17 +57,64 @@ func Database(t testing.TB) (address string, ok bool) {
 	return New(t, server), true
 }
 
-// New makes an empty database with the schema of this build on a server, given
-// by the address of a database of it; it is dropped with the test.
+// New gives a test an empty database with the schema of this build on a server,
+// named by the address of a database of it. Databases are used again by later
+// tests of the process.
 func New(t testing.TB, server string) string {
 	t.Helper()
 	ctx := context.Background()
-	template, err := templateOf(ctx, server)
+	name, err := take(ctx, server)
 	require.NoError(t, err)
+	address := database(server, name)
+	t.Cleanup(func() {
+		require.NoError(t, empty(ctx, address))
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		shared.free[server] = append(shared.free[server], name)
+	})
+	return address
+}
+
+// take returns the name of a database that no test uses.
+func take(ctx context.Context, server string) (string, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.free == nil {
+		shared.free, shared.template = make(map[string][]string), make(map[string]string)
+	}
+	if free := shared.free[server]; len(free) > 0 {
+		shared.free[server] = free[1:]
+		return free[0], nil
+	}
+	template, err := templateOf(ctx, server)
+	if err != nil {
+		return "", err
+	}
 	name := fresh("skein")
-	require.NoError(t, run(ctx, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)))
-	t.Cleanup(func() { require.NoError(t, run(ctx, server, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))) })
-	return database(server, name)
+	return name, run(ctx, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
+}
+
+// empty takes out what a test left, and whoever is still connected.
+func empty(ctx context.Context, address string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // it has done its work
+	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	if err != nil {
+		return err
+	}
+	rows, err := conn.Query(ctx, `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'goose_db_version'`)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "TRUNCATE "+strings.Join(tables, ", ")+" RESTART IDENTITY")
+	return err
 }
 
 // fresh is a name that no other process uses.
@@ -94,11 +142,9 @@ func run(ctx context.Context, server, query string) error {
 	return err
 }
 
-// templateOf makes, once for a server and process, a database that others are
-// copied from.
+// templateOf makes, once for a server and process, the database that others are
+// copied from. shared.mu is held.
 func templateOf(ctx context.Context, server string) (string, error) {
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
 	if name := shared.template[server]; name != "" {
 		return name, nil
 	}
@@ -112,9 +158,6 @@ func templateOf(ctx context.Context, server string) (string, error) {
 	}
 	if err := db.Close(); err != nil {
 		return "", err
-	}
-	if shared.template == nil {
-		shared.template = make(map[string]string)
 	}
 	shared.template[server] = name
 	return name, nil

@@ -130,7 +130,7 @@ func (s *Server) start(ctx context.Context, bin string, who *syscall.Credential,
 	args := []string{"-D", data, "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "max_connections=300", "-c", "shared_buffers=128MB"}
 	if !o.Durable {
-		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+		args = append(args, "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	}
 	s.cmd = exec.Command(filepath.Join(bin, "postgres"), args...) //nolint:gosec // the folder is one of the system's
 	s.cmd.SysProcAttr, s.cmd.Dir, s.cmd.Stderr, s.cmd.Stdout = attr, s.dir, &s.log, &s.log
