@@ -253,8 +253,8 @@ func (t *turn) settle(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil && isStoreError(err):
 		return err // the turn is claimed again: nothing is lost
-	case errors.Is(cause, kernel.ErrStopping):
-		return kernel.ErrStopping
+	case errors.Is(cause, kernel.ErrStopping), errors.Is(cause, store.ErrNodeLost):
+		return cause // it is continued, here or on another node
 	case errors.Is(cause, errRunTimeout), errors.Is(cause, errTurnTimeout):
 		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, cause.Error()
 	case errors.Is(cause, kernel.ErrInterrupted):

@@ -29,6 +29,7 @@ type Lease struct {
 	Interrupted bool
 
 	k          *Kernel
+	node       string
 	claim      *store.Pending
 	more       bool
 	nextLane   store.Lane
@@ -43,13 +44,14 @@ const claimBatch = 64
 func (k *Kernel) claim(ctx context.Context, session int64, follows bool) (*Lease, time.Duration, error) {
 	var lease *Lease
 	var delay time.Duration
+	node := k.Node()
 	p := k.opts.DB.Submit(ctx, func(tx *store.Tx) error {
 		lease, delay = nil, 0
-		s, err := tx.SessionByID(session)
+		s, err := k.claimable(tx, session, node)
 		if err != nil {
 			return err
 		}
-		l := &Lease{Session: s, k: k}
+		l := &Lease{Session: s, k: k, node: node}
 		turn, err := tx.RunningTurn(session)
 		switch {
 		case err == nil:
@@ -81,8 +83,31 @@ func (k *Kernel) claim(ctx context.Context, session int64, follows bool) (*Lease
 	return lease, 0, nil
 }
 
+// errTheirs: another node owns the session.
+var errTheirs = errors.New("kernel: another node owns the session")
+
+// claimable returns the session, or errTheirs if another node that lives owns
+// it.
+func (k *Kernel) claimable(tx *store.Tx, session int64, node string) (store.Session, error) {
+	if k.cluster == nil {
+		return tx.SessionByID(session)
+	}
+	if err := tx.CheckNode(node); err != nil {
+		return store.Session{}, err
+	}
+	s, err := tx.SessionByID(session)
+	if err != nil || s.Owner == "" || s.Owner == node {
+		return s, err
+	}
+	lives, err := tx.NodeLives(s.Owner)
+	if err == nil && lives {
+		err = errTheirs
+	}
+	return s, err
+}
+
 func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err error) {
-	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, k.node); err != nil {
+	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, l.node); err != nil {
 		return err
 	}
 	if err := tx.ReclaimTurn(turn.ID, l.Session.Fence); err != nil {
@@ -129,7 +154,7 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	if d := debounce(take, q, follows, now); d > 0 {
 		return d, nil
 	}
-	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, k.node); err != nil {
+	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, l.node); err != nil {
 		return 0, err
 	}
 	head := lead(take)

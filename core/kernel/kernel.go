@@ -56,12 +56,24 @@ type Options struct {
 	// MaxAttempts is how often a turn is claimed without finishing a step
 	// before it is dead; 0 means 5.
 	MaxAttempts int
+	// Alone says that no other process serves the store, though its database
+	// could be shared: as under virtual time, where nobody keeps a lease.
+	Alone bool
+	// Moved is called after this node lost its lease and got another id, in a
+	// goroutine of the kernel; it must not block. Nil does nothing.
+	Moved func()
+	// Heard is called with the hints of other nodes that are not the kernel's,
+	// in a goroutine of the store; it must not block. Nil drops them.
+	Heard func(store.Hint)
 }
 
 // Kernel schedules sessions. Create it with New, then Start.
 type Kernel struct {
 	opts Options
-	node string
+	// cluster is set where other nodes may serve the store; node is this one's
+	// id elsewhere.
+	cluster *cluster
+	node    string
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -102,9 +114,11 @@ type entry struct {
 	lane    store.Lane
 	urgent  bool
 	elem    *list.Element
-	again   bool // woken while running
-	follows bool // the last thing it did was a turn
-	fails   int  // consecutive failures of claim or turn
+	fence   int64 // of the turn that runs, 0 before its claim
+	again   bool  // woken while running
+	local   bool  // woken by this node, not by another one's hint
+	follows bool  // the last thing it did was a turn
+	fails   int   // consecutive failures of claim or turn
 	cancel  context.CancelCauseFunc
 }
 
@@ -125,35 +139,37 @@ func New(opts Options) *Kernel {
 	}
 	k.ctx, k.cancel = context.WithCancelCause(opts.World.Context())
 	k.timers = newTimers(k)
+	if opts.DB.Shared() && !opts.Alone {
+		k.cluster = newCluster(k)
+	}
 	return k
 }
 
-// Node returns this process's id among the nodes of the store.
-func (k *Kernel) Node() string { return k.node }
+// Node returns this process's id among the nodes of the store. It changes when
+// the node's lease is lost.
+func (k *Kernel) Node() string {
+	if k.cluster == nil {
+		return k.node
+	}
+	id, _ := k.cluster.node()
+	return id
+}
 
-// Start takes over what earlier processes left (on SQLite they are dead: the
-// process lock is the lease) and begins to run turns and timers. Call it
+// Shares reports whether other nodes may serve the store.
+func (k *Kernel) Shares() bool { return k.cluster != nil }
+
+// Start takes over what earlier processes left and begins to run turns and
+// timers. On SQLite they are dead: the process lock is the lease; of a shared
+// store it takes what nodes left whose lease has run out. Call it
 // before intake opens, so that what was interrupted comes before what is new.
 func (k *Kernel) Start(ctx context.Context) error {
-	now := k.opts.World.Now()
-	var ready []int64
-	err := k.opts.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.RegisterNode(k.node, now); err != nil {
-			return err
-		}
-		if _, err := tx.FreeForeignSessions(k.node, now); err != nil {
-			return err
-		}
-		var err error
-		ready, err = tx.ReadySessions(1_000_000)
-		return err
-	})
+	ready, err := k.takeOver(ctx)
 	if err != nil {
 		return fmt.Errorf("kernel: start: %w", err)
 	}
 	for _, id := range ready {
 		l, urgent := k.laneOf(ctx, id)
-		k.Wake(id, l, urgent)
+		k.wake(id, l, urgent, false)
 	}
 	k.mu.Lock()
 	k.started = true
@@ -162,7 +178,41 @@ func (k *Kernel) Start(ctx context.Context) error {
 	k.timers.signal.Notify() // counted before the goroutine runs
 	k.wg.Add(1)
 	go k.timers.loop()
+	if k.cluster != nil {
+		k.opts.DB.Listen(k.cluster.heard)
+		k.wg.Add(1)
+		go k.cluster.run()
+	}
 	return nil
+}
+
+// takeOver makes this process a node and returns the sessions that have work.
+func (k *Kernel) takeOver(ctx context.Context) (ready []int64, err error) {
+	now := k.opts.World.Now()
+	if k.cluster != nil {
+		if err := k.cluster.join(ctx); err != nil {
+			return nil, err
+		}
+		if err := k.cluster.takeOver(ctx); err != nil {
+			return nil, err
+		}
+		err = k.opts.DB.Read(ctx, func(tx *store.Tx) (err error) {
+			ready, err = tx.UnownedReady(1_000_000)
+			return err
+		})
+		return ready, err
+	}
+	err = k.opts.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.RegisterNode(k.node, now); err != nil {
+			return err
+		}
+		if _, err := tx.FreeForeignSessions(k.node, now); err != nil {
+			return err
+		}
+		ready, err = tx.ReadySessions(1_000_000)
+		return err
+	})
+	return ready, err
 }
 
 // laneOf finds the lane of a session that became ready before this process.
@@ -185,7 +235,11 @@ func (k *Kernel) laneOf(ctx context.Context, id int64) (l store.Lane, urgent boo
 // Wake tells the kernel that a session has work in a lane; urgent work (a
 // resumed run) goes before new work. It never blocks. Call it after the commit
 // that marked the session ready.
-func (k *Kernel) Wake(session int64, l store.Lane, urgent bool) {
+func (k *Kernel) Wake(session int64, l store.Lane, urgent bool) { k.wake(session, l, urgent, true) }
+
+// wake is Wake; local is false where another node told of it or the store did,
+// so that nobody else need be told.
+func (k *Kernel) wake(session int64, l store.Lane, urgent, local bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.stopping {
@@ -196,6 +250,7 @@ func (k *Kernel) Wake(session int64, l store.Lane, urgent bool) {
 		e = &entry{session: session}
 		k.entries[session] = e
 	}
+	e.local = e.local || local
 	switch e.state {
 	case entryRunning:
 		e.again = true
@@ -209,6 +264,17 @@ func (k *Kernel) Wake(session int64, l store.Lane, urgent bool) {
 	e.lane, e.urgent = l, urgent
 	k.enqueue(e)
 	k.dispatch()
+	if e.state == entryQueued && e.local { // another node may have room
+		k.tell(e)
+	}
+}
+
+// tell has the other nodes look at a session. k.mu is held.
+func (k *Kernel) tell(e *entry) {
+	if k.cluster != nil && k.cluster.others() {
+		k.opts.DB.Hint(store.Hint{Kind: store.HintWake, Session: e.session, Lane: e.lane, Urgent: e.urgent})
+	}
+	e.local = false
 }
 
 func (k *Kernel) laneFor(l store.Lane) *lane {
@@ -260,7 +326,7 @@ func (k *Kernel) dispatch() {
 
 // start runs one claim of e in its own goroutine. k.mu is held.
 func (k *Kernel) start(e *entry, l *lane) {
-	e.state, e.again = entryRunning, false
+	e.state, e.again, e.fence = entryRunning, false, 0
 	l.running++
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	e.cancel = cancel
@@ -271,7 +337,7 @@ func (k *Kernel) start(e *entry, l *lane) {
 		defer k.wg.Done()
 		defer done()
 		defer cancel(nil)
-		out := k.serve(ctx, e.session, follows)
+		out := k.serve(ctx, e, follows)
 		k.finish(e, l, out)
 	}()
 }
@@ -280,6 +346,7 @@ func (k *Kernel) start(e *entry, l *lane) {
 type outcome struct {
 	again  bool          // more rows wait
 	ran    bool          // a turn ran
+	theirs bool          // another node owns the session
 	lane   store.Lane    // of what waits
 	urgent bool          // it is a resumed run
 	delay  time.Duration // claim again after this
@@ -304,12 +371,15 @@ func (k *Kernel) finish(e *entry, l *lane, out outcome) {
 	switch {
 	case out.delay > 0:
 		k.later(e, out)
-	case out.again || e.again:
+	case out.again || e.again && !out.theirs:
 		if out.lane != "" {
 			e.lane, e.urgent = out.lane, out.urgent
 		}
 		k.enqueue(e)
 	default:
+		if out.theirs && e.local {
+			k.tell(e)
+		}
 		delete(k.entries, e.session)
 	}
 	k.dispatch()
@@ -337,16 +407,24 @@ func backoff(n int) time.Duration {
 }
 
 // serve claims the session and runs its turn.
-func (k *Kernel) serve(ctx context.Context, session int64, follows bool) (out outcome) {
-	lease, delay, err := k.claim(ctx, session, follows)
-	if err != nil || delay > 0 || lease == nil {
+func (k *Kernel) serve(ctx context.Context, e *entry, follows bool) (out outcome) {
+	lease, delay, err := k.claim(ctx, e.session, follows)
+	switch {
+	case errors.Is(err, errTheirs):
+		return outcome{theirs: true}
+	case errors.Is(err, store.ErrNodeLost): // until the node is back
+		return outcome{delay: nodeTick}
+	case err != nil || delay > 0 || lease == nil:
 		return outcome{err: err, delay: delay, lane: store.LaneMain}
 	}
+	k.mu.Lock()
+	e.fence, e.local = lease.Turn.Fence, false
+	k.mu.Unlock()
 	if err := k.opts.World.Crash(world.TurnClaimed); err != nil {
 		return outcome{err: err}
 	}
 	err = k.guard(ctx, lease)
-	if errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) {
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) || errors.Is(err, store.ErrNodeLost) {
 		err = nil // somebody else decides about this session now
 	}
 	return outcome{again: lease.more, ran: true, lane: lease.nextLane, urgent: lease.nextUrgent, err: err}
@@ -362,10 +440,61 @@ func (k *Kernel) guard(ctx context.Context, lease *Lease) (err error) {
 	return k.opts.Runner.RunTurn(ctx, lease)
 }
 
-// Cancel ends the context of a session's running turn with cause; it reports
-// whether one was running. The caller has raised the fence already if the turn
-// must not write any more.
+// Cancel ends the context of a session's running turn with cause, ErrStopped or
+// ErrInterrupted, here or on the node that runs it; it reports whether one was
+// running here. The caller has raised the fence already if the turn must not
+// write any more: a node that does not hear of it finds out within a second.
 func (k *Kernel) Cancel(session int64, cause error) bool {
+	if k.cancelHere(session, cause) {
+		return true
+	}
+	if k.cluster != nil && k.cluster.others() {
+		k.opts.DB.Hint(store.Hint{Kind: store.HintCancel, Session: session, Cause: causeWord(cause)})
+	}
+	return false
+}
+
+// cancelAll ends every turn of this process.
+func (k *Kernel) cancelAll(cause error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.entries {
+		if e.state == entryRunning {
+			e.cancel(cause)
+		}
+	}
+}
+
+// cancelFenced ends a turn that has lost its session.
+func (k *Kernel) cancelFenced(session, fence int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e := k.entries[session]; e != nil && e.state == entryRunning && e.fence == fence {
+		e.cancel(ErrStopped)
+	}
+}
+
+// fences returns the fences of the turns that run, by their sessions.
+func (k *Kernel) fences() map[int64]int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := make(map[int64]int64)
+	for _, e := range k.entries {
+		if e.state == entryRunning && e.fence != 0 {
+			out[e.session] = e.fence
+		}
+	}
+	return out
+}
+
+// known reports whether this process has a session in hand.
+func (k *Kernel) known(session int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.entries[session] != nil
+}
+
+func (k *Kernel) cancelHere(session int64, cause error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := k.entries[session]
@@ -420,4 +549,7 @@ func (k *Kernel) Stop(ctx context.Context) {
 	k.cancel(ErrStopping)
 	<-done
 	k.timers.drop()
+	if k.cluster != nil {
+		k.cluster.leave()
+	}
 }
