@@ -11,7 +11,7 @@ import (
 // after it renewed its lease last, by the database's clock.
 const NodeLease = 6 * time.Second
 
-// ErrNodeLost: the node's lease was not renewed in time, so its sessions and
+// ErrNodeLost says that the node's lease was not renewed in time, so its sessions and
 // accounts belong to others; it comes back under another id.
 var ErrNodeLost = errors.New("store: the node's lease is lost")
 

@@ -182,7 +182,7 @@ func (p *postgres) read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err != nil {
 		return p.runError(err)
 	}
-	defer sqlTx.Rollback() //nolint:errcheck // it has nothing to undo
+	defer sqlTx.Rollback()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

@@ -40,7 +40,10 @@ func TestPostgres(t *testing.T) {
 		return db
 	}
 	storetest.Run(t, storetest.Backend{
-		Open: func(t *testing.T) *store.DB { return openAt(t, pgtest.New(t, s)) },
+		Open: func(t *testing.T) *store.DB {
+			t.Helper()
+			return openAt(t, pgtest.New(t, s))
+		},
 		Reopen: func(t *testing.T, db *store.DB) *store.DB {
 			t.Helper()
 			require.NoError(t, db.Close())

@@ -102,6 +102,7 @@ func rooms() []room {
 func suites() []string {
 	return []string{
 		"core/store/storetest/...",
+		"core/store/pgtest/...",
 		"threadbind/threadbindtest/...",
 		"channels/channeltest/...",
 		"channels/testserver/...",

@@ -41,33 +41,33 @@ var shared struct {
 // build. ok is false where no server is
 // installed; where CI is set that fails the test. A server that it starts for
 // this test ends with it: tests that need many databases share one by Env.
-func Database(t testing.TB) (address string, ok bool) {
-	t.Helper()
+func Database(tb testing.TB) (address string, ok bool) {
+	tb.Helper()
 	server := os.Getenv(Env)
 	if server == "" {
-		s, err := Start(t.Context(), Settings{})
+		s, err := Start(tb.Context(), Settings{})
 		if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") == "" {
-			t.Log(err)
+			tb.Log(err)
 			return "", false
 		}
-		require.NoError(t, err)
-		t.Cleanup(s.Stop)
+		require.NoError(tb, err)
+		tb.Cleanup(s.Stop)
 		server = s.URL("postgres")
 	}
-	return New(t, server), true
+	return New(tb, server), true
 }
 
 // New gives a test an empty database with the schema of this build on a server,
 // named by the address of a database of it. Databases are used again by later
 // tests of the process.
-func New(t testing.TB, server string) string {
-	t.Helper()
+func New(tb testing.TB, server string) string {
+	tb.Helper()
 	ctx := context.Background()
 	name, err := take(ctx, server)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	address := database(server, name)
-	t.Cleanup(func() {
-		require.NoError(t, empty(ctx, address))
+	tb.Cleanup(func() {
+		require.NoError(tb, empty(ctx, address))
 		shared.mu.Lock()
 		defer shared.mu.Unlock()
 		shared.free[server] = append(shared.free[server], name)
@@ -165,10 +165,10 @@ func templateOf(ctx context.Context, server string) (string, error) {
 
 // StoreURL is where a test keeps its store: a new PostgreSQL database where Env
 // names a server, else the SQLite file path.
-func StoreURL(t testing.TB, path string) string {
-	t.Helper()
+func StoreURL(tb testing.TB, path string) string {
+	tb.Helper()
 	if server := os.Getenv(Env); server != "" {
-		return New(t, server)
+		return New(tb, server)
 	}
 	return "sqlite:" + path
 }

@@ -45,7 +45,7 @@ type Settings struct {
 	Durable bool
 }
 
-// ErrNotInstalled: there is no PostgreSQL on this machine.
+// ErrNotInstalled says that there is no PostgreSQL on this machine.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed (apt-get install postgresql)")
 
 // programs finds the folder of initdb and postgres, the newest version first.
@@ -169,7 +169,7 @@ func (s *Server) URL(database string) string {
 func (s *Server) Stop() {
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-		<-s.done
+		<-s.done //nolint:errcheck // it was told to end
 	}
 	_ = os.RemoveAll(s.dir)
 }
@@ -179,7 +179,7 @@ func freePort(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer l.Close()
+	defer l.Close() //nolint:errcheck // the port was all that was wanted
 	_, port, _ := strings.Cut(l.Addr().String(), ":")
 	return strconv.Atoi(port)
 }
