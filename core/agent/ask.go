@@ -80,7 +80,7 @@ func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err
 			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", c.ref, "next", list[i+1].ref, "error", err)
 		}
 	}
-	return item, spent, &failedCall{len(list), err}
+	return item, spent, err
 }
 
 // cooldown is how long a model that failed so is asked last: as long as its

@@ -61,12 +61,20 @@ const (
 	kDetailModelAuth
 	kDetailModelBadRequest
 	kDetailModelFailed
+	kDetailModelForbidden
 	kDetailModelNetwork
+	kDetailModelNoCredit
+	kDetailModelNoService
 	kDetailModelOverflow
 	kDetailModelOverloaded
 	kDetailModelRateLimited
+	kDetailModelRateLimitedFor
 	kDetailModelRefused
+	kDetailModelSilent
+	kDetailModelTooLarge
+	kDetailModelTrouble
 	kDetailModelTruncated
+	kDetailModelUnknown
 	kDetailRunTimeout
 	kDetailSetAside
 	kDetailStepLimit
@@ -218,12 +226,20 @@ func recallable(k key) bool {
 		kDetailModelAuth,
 		kDetailModelBadRequest,
 		kDetailModelFailed,
+		kDetailModelForbidden,
 		kDetailModelNetwork,
+		kDetailModelNoCredit,
+		kDetailModelNoService,
 		kDetailModelOverflow,
 		kDetailModelOverloaded,
 		kDetailModelRateLimited,
+		kDetailModelRateLimitedFor,
 		kDetailModelRefused,
+		kDetailModelSilent,
+		kDetailModelTooLarge,
+		kDetailModelTrouble,
 		kDetailModelTruncated,
+		kDetailModelUnknown,
 		kDetailRunTimeout,
 		kDetailSetAside,
 		kDetailStepLimit,
@@ -293,14 +309,22 @@ var shipped = [...]table{
 		kDeliverySessionQueued:       {other: "told to its requester, not yet to you"},
 		kDetailAgentGone:             {other: "the agent {agent:quoted} is not configured any more"},
 		kDetailModelAuth:             {other: "the model did not answer: its credentials were refused; an operator must check the configured key"},
-		kDetailModelBadRequest:       {other: "the model did not answer: it refused the request as malformed"},
-		kDetailModelFailed:           {other: "the model did not answer: the call failed"},
+		kDetailModelBadRequest:       {other: "the model did not answer: it refused the request as malformed; start afresh with /new, and tell an operator if that does not help"},
+		kDetailModelFailed:           {other: "the model did not answer: the call failed; try again, and tell an operator if it lasts"},
+		kDetailModelForbidden:        {other: "the model did not answer: its credentials do not allow it; an operator must check what the key may use"},
 		kDetailModelNetwork:          {other: "the model did not answer: it could not be reached; try again in a few minutes"},
+		kDetailModelNoCredit:         {other: "the model did not answer: its account has no credit left; an operator must look at the bill"},
+		kDetailModelNoService:        {other: "the model did not answer: what answers at its address is no model service; an operator must check its base URL"},
 		kDetailModelOverflow:         {other: "the model did not answer: the conversation is longer than it can read; start afresh with /new"},
 		kDetailModelOverloaded:       {other: "the model did not answer: it is overloaded; try again in a few minutes"},
 		kDetailModelRateLimited:      {other: "the model did not answer: it is rate limited; try again in a few minutes"},
-		kDetailModelRefused:          {other: "the model did not answer: it declined to answer"},
+		kDetailModelRateLimitedFor:   {other: "the model did not answer: it takes no more requests for {wait:duration}; try again then"},
+		kDetailModelRefused:          {other: "the model did not answer: it declined to answer; ask in other words, or start afresh with /new"},
+		kDetailModelSilent:           {other: "the model did not answer: it was silent for too long; try again in a few minutes"},
+		kDetailModelTooLarge:         {other: "the model did not answer: its answer was too large to be used; ask for less at once"},
+		kDetailModelTrouble:          {other: "the model did not answer: its service has trouble (status {status:int}); try again in a few minutes"},
 		kDetailModelTruncated:        {other: "the model did not answer: its answer broke off; try again"},
+		kDetailModelUnknown:          {other: "the model did not answer: its service does not know it; an operator must check the model's name"},
 		kDetailRunTimeout:            {other: "the run's time limit is over"},
 		kDetailSetAside:              {other: "it was interrupted several times without getting anywhere and has been set aside"},
 		kDetailStepLimit:             {other: "it was stopped after {limit:int} steps without an answer (maxSteps)"},
@@ -499,14 +523,22 @@ var shipped = [...]table{
 		kDeliverySessionQueued:       {other: "dem Auftraggeber gemeldet, dir noch nicht"},
 		kDetailAgentGone:             {other: "den Agenten {agent:quoted} gibt es in der Konfiguration nicht mehr"},
 		kDetailModelAuth:             {other: "das Modell hat nicht geantwortet: seine Zugangsdaten wurden abgelehnt; ein Betreiber muss den eingestellten Schlüssel prüfen"},
-		kDetailModelBadRequest:       {other: "das Modell hat nicht geantwortet: es hat die Anfrage als fehlerhaft abgelehnt"},
-		kDetailModelFailed:           {other: "das Modell hat nicht geantwortet: der Aufruf ist fehlgeschlagen"},
+		kDetailModelBadRequest:       {other: "das Modell hat nicht geantwortet: es hat die Anfrage als fehlerhaft abgelehnt; fang mit /new neu an, und sag einem Betreiber Bescheid, wenn das nicht hilft"},
+		kDetailModelFailed:           {other: "das Modell hat nicht geantwortet: der Aufruf ist fehlgeschlagen; versuch es noch einmal, und sag einem Betreiber Bescheid, wenn es so bleibt"},
+		kDetailModelForbidden:        {other: "das Modell hat nicht geantwortet: seine Zugangsdaten erlauben es nicht; ein Betreiber muss prüfen, was der Schlüssel darf"},
 		kDetailModelNetwork:          {other: "das Modell hat nicht geantwortet: es war nicht erreichbar; versuch es in ein paar Minuten noch einmal"},
+		kDetailModelNoCredit:         {other: "das Modell hat nicht geantwortet: auf seinem Konto ist kein Guthaben mehr; ein Betreiber muss nach der Rechnung sehen"},
+		kDetailModelNoService:        {other: "das Modell hat nicht geantwortet: unter seiner Adresse antwortet kein Modelldienst; ein Betreiber muss die Basis-URL prüfen"},
 		kDetailModelOverflow:         {other: "das Modell hat nicht geantwortet: die Unterhaltung ist länger, als es lesen kann; fang mit /new neu an"},
 		kDetailModelOverloaded:       {other: "das Modell hat nicht geantwortet: es ist überlastet; versuch es in ein paar Minuten noch einmal"},
 		kDetailModelRateLimited:      {other: "das Modell hat nicht geantwortet: seine Abfragegrenze ist erreicht; versuch es in ein paar Minuten noch einmal"},
-		kDetailModelRefused:          {other: "das Modell hat nicht geantwortet: es wollte nicht antworten"},
+		kDetailModelRateLimitedFor:   {other: "das Modell hat nicht geantwortet: es nimmt {wait:duration} lang keine Anfragen mehr an; versuch es danach noch einmal"},
+		kDetailModelRefused:          {other: "das Modell hat nicht geantwortet: es wollte nicht antworten; frag mit anderen Worten, oder fang mit /new neu an"},
+		kDetailModelSilent:           {other: "das Modell hat nicht geantwortet: es hat zu lange nichts gesagt; versuch es in ein paar Minuten noch einmal"},
+		kDetailModelTooLarge:         {other: "das Modell hat nicht geantwortet: seine Antwort war zu groß; verlang weniger auf einmal"},
+		kDetailModelTrouble:          {other: "das Modell hat nicht geantwortet: sein Dienst ist gestört (Status {status:int}); versuch es in ein paar Minuten noch einmal"},
 		kDetailModelTruncated:        {other: "das Modell hat nicht geantwortet: seine Antwort brach ab; versuch es noch einmal"},
+		kDetailModelUnknown:          {other: "das Modell hat nicht geantwortet: sein Dienst kennt es nicht; ein Betreiber muss den Namen des Modells prüfen"},
 		kDetailRunTimeout:            {other: "die Zeitgrenze des Laufs ist erreicht"},
 		kDetailSetAside:              {other: "es wurde mehrmals unterbrochen, ohne voranzukommen, und ist beiseitegelegt"},
 		kDetailStepLimit:             {other: "es wurde nach {limit:int} Schritten ohne Antwort beendet (maxSteps)"},
@@ -705,14 +737,22 @@ var shipped = [...]table{
 		kDeliverySessionQueued:       {other: "comunicado a quien lo pidió, aún no a ti"},
 		kDetailAgentGone:             {other: "el agente {agent:quoted} ya no está configurado"},
 		kDetailModelAuth:             {other: "el modelo no respondió: rechazaron sus credenciales; un operador debe revisar la clave configurada"},
-		kDetailModelBadRequest:       {other: "el modelo no respondió: rechazó la solicitud por estar mal formada"},
-		kDetailModelFailed:           {other: "el modelo no respondió: la llamada falló"},
+		kDetailModelBadRequest:       {other: "el modelo no respondió: rechazó la solicitud por estar mal formada; empieza de nuevo con /new y, si no ayuda, avisa a un operador"},
+		kDetailModelFailed:           {other: "el modelo no respondió: la llamada falló; inténtalo de nuevo y, si continúa, avisa a un operador"},
+		kDetailModelForbidden:        {other: "el modelo no respondió: sus credenciales no lo permiten; un operador debe revisar qué puede usar la clave"},
 		kDetailModelNetwork:          {other: "el modelo no respondió: no se pudo contactar; inténtalo de nuevo en unos minutos"},
+		kDetailModelNoCredit:         {other: "el modelo no respondió: su cuenta no tiene saldo; un operador debe revisar la factura"},
+		kDetailModelNoService:        {other: "el modelo no respondió: lo que responde en su dirección no es un servicio de modelos; un operador debe revisar la URL base"},
 		kDetailModelOverflow:         {other: "el modelo no respondió: la conversación es más larga de lo que puede leer; empieza de nuevo con /new"},
 		kDetailModelOverloaded:       {other: "el modelo no respondió: está sobrecargado; inténtalo de nuevo en unos minutos"},
 		kDetailModelRateLimited:      {other: "el modelo no respondió: alcanzó su límite de consultas; inténtalo de nuevo en unos minutos"},
-		kDetailModelRefused:          {other: "el modelo no respondió: se negó a responder"},
+		kDetailModelRateLimitedFor:   {other: "el modelo no respondió: no acepta más solicitudes durante {wait:duration}; inténtalo de nuevo después"},
+		kDetailModelRefused:          {other: "el modelo no respondió: se negó a responder; pregunta con otras palabras o empieza de nuevo con /new"},
+		kDetailModelSilent:           {other: "el modelo no respondió: estuvo en silencio demasiado tiempo; inténtalo de nuevo en unos minutos"},
+		kDetailModelTooLarge:         {other: "el modelo no respondió: su respuesta fue demasiado grande; pide menos de una vez"},
+		kDetailModelTrouble:          {other: "el modelo no respondió: su servicio tiene problemas (estado {status:int}); inténtalo de nuevo en unos minutos"},
 		kDetailModelTruncated:        {other: "el modelo no respondió: su respuesta se cortó; inténtalo de nuevo"},
+		kDetailModelUnknown:          {other: "el modelo no respondió: su servicio no lo conoce; un operador debe revisar el nombre del modelo"},
 		kDetailRunTimeout:            {other: "se acabó el tiempo límite de la ejecución"},
 		kDetailSetAside:              {other: "se interrumpió varias veces sin avanzar y quedó apartado"},
 		kDetailStepLimit:             {other: "se detuvo tras {limit:int} pasos sin respuesta (maxSteps)"},

@@ -225,14 +225,23 @@ func (l Language) DetailAgentGone(agent string) string {
 // DetailModelAuth is "detail.model.auth": the model did not answer: its credentials were refused; an operator must check the configured key
 func (l Language) DetailModelAuth() string { return l.say(kDetailModelAuth) }
 
-// DetailModelBadRequest is "detail.model.bad-request": the model did not answer: it refused the request as malformed
+// DetailModelBadRequest is "detail.model.bad-request": the model did not answer: it refused the request as malformed; start afresh with /new, and tell an operator if that does not help
 func (l Language) DetailModelBadRequest() string { return l.say(kDetailModelBadRequest) }
 
-// DetailModelFailed is "detail.model.failed": the model did not answer: the call failed
+// DetailModelFailed is "detail.model.failed": the model did not answer: the call failed; try again, and tell an operator if it lasts
 func (l Language) DetailModelFailed() string { return l.say(kDetailModelFailed) }
+
+// DetailModelForbidden is "detail.model.forbidden": the model did not answer: its credentials do not allow it; an operator must check what the key may use
+func (l Language) DetailModelForbidden() string { return l.say(kDetailModelForbidden) }
 
 // DetailModelNetwork is "detail.model.network": the model did not answer: it could not be reached; try again in a few minutes
 func (l Language) DetailModelNetwork() string { return l.say(kDetailModelNetwork) }
+
+// DetailModelNoCredit is "detail.model.no-credit": the model did not answer: its account has no credit left; an operator must look at the bill
+func (l Language) DetailModelNoCredit() string { return l.say(kDetailModelNoCredit) }
+
+// DetailModelNoService is "detail.model.no-service": the model did not answer: what answers at its address is no model service; an operator must check its base URL
+func (l Language) DetailModelNoService() string { return l.say(kDetailModelNoService) }
 
 // DetailModelOverflow is "detail.model.overflow": the model did not answer: the conversation is longer than it can read; start afresh with /new
 func (l Language) DetailModelOverflow() string { return l.say(kDetailModelOverflow) }
@@ -243,11 +252,30 @@ func (l Language) DetailModelOverloaded() string { return l.say(kDetailModelOver
 // DetailModelRateLimited is "detail.model.rate-limited": the model did not answer: it is rate limited; try again in a few minutes
 func (l Language) DetailModelRateLimited() string { return l.say(kDetailModelRateLimited) }
 
-// DetailModelRefused is "detail.model.refused": the model did not answer: it declined to answer
+// DetailModelRateLimitedFor is "detail.model.rate-limited-for": the model did not answer: it takes no more requests for {wait:duration}; try again then
+func (l Language) DetailModelRateLimitedFor(wait time.Duration) string {
+	return l.say(kDetailModelRateLimitedFor, arg{"wait", wait})
+}
+
+// DetailModelRefused is "detail.model.refused": the model did not answer: it declined to answer; ask in other words, or start afresh with /new
 func (l Language) DetailModelRefused() string { return l.say(kDetailModelRefused) }
+
+// DetailModelSilent is "detail.model.silent": the model did not answer: it was silent for too long; try again in a few minutes
+func (l Language) DetailModelSilent() string { return l.say(kDetailModelSilent) }
+
+// DetailModelTooLarge is "detail.model.too-large": the model did not answer: its answer was too large to be used; ask for less at once
+func (l Language) DetailModelTooLarge() string { return l.say(kDetailModelTooLarge) }
+
+// DetailModelTrouble is "detail.model.trouble": the model did not answer: its service has trouble (status {status:int}); try again in a few minutes
+func (l Language) DetailModelTrouble(status int) string {
+	return l.say(kDetailModelTrouble, arg{"status", status})
+}
 
 // DetailModelTruncated is "detail.model.truncated": the model did not answer: its answer broke off; try again
 func (l Language) DetailModelTruncated() string { return l.say(kDetailModelTruncated) }
+
+// DetailModelUnknown is "detail.model.unknown": the model did not answer: its service does not know it; an operator must check the model's name
+func (l Language) DetailModelUnknown() string { return l.say(kDetailModelUnknown) }
 
 // DetailRunTimeout is "detail.run-timeout": the run's time limit is over
 func (l Language) DetailRunTimeout() string { return l.say(kDetailRunTimeout) }
