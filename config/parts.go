@@ -23,7 +23,6 @@ const (
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
 	PartApproval    Part = "approval"
-	PartAlerts      Part = "alerts"
 	PartBudgets     Part = "budgets"
 	PartAttachments Part = "attachments"
 	PartSessions    Part = "session tools"
@@ -38,7 +37,7 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
-		PartAlerts, PartBudgets, PartAttachments,
+		PartBudgets, PartAttachments,
 		PartSessions, PartAnnounce,
 	}
 }
@@ -72,7 +71,6 @@ func (c *Config) uses() []use {
 	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
 	add(len(c.Tools.Approval.Require) > 0, PartApproval, "tools", "approval")
 	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
-	add(c.Alerts.To != "", PartAlerts, "alerts", "to")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
 	written(PartSessions, "tools", "sessions", "visibility")

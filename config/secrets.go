@@ -13,6 +13,21 @@ import (
 // maxSecretBytes bounds a secret file.
 const maxSecretBytes = 1 << 20
 
+// LiteralSecrets returns the keys whose secrets stand in the file itself, each
+// as file:line:column and the key's path. Doctors warn of them.
+func (c *Config) LiteralSecrets() []string {
+	var found []string
+	walk(Keys(), reflectValue(c), nil, func(k *Key, v reflect.Value, path Path) {
+		if k.Kind != KindSecret {
+			return
+		}
+		if s, ok := v.Interface().(Secret); ok && s.Source() == SecretLiteral {
+			found = append(found, fmt.Sprintf("%s: %s", s.content().pos, path))
+		}
+	})
+	return found
+}
+
 func (d *decoder) secret(n *json5.Node, v reflect.Value, path Path) {
 	switch n.Kind {
 	case json5.String:

@@ -52,6 +52,7 @@ func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
 	g.app, err = app.New(app.Options{
 		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log,
 		Split: splitText, Render: renderText, Literal: literalText, LoadConfig: o.load, Began: e.began,
+		Disk: app.DiskOf,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.closeHub(), g.socket.Close())

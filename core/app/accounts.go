@@ -166,6 +166,7 @@ func (x *account) run(ctx context.Context, first func()) {
 		case core.SendAuth, core.SendConflict:
 			x.set(AccountStopped, err)
 			x.a.log.Error("an account has stopped", "channel", x.channel, "account", x.id, "error", err)
+			x.a.accountStopped(ctx, x, err)
 			return
 		}
 		failures++

@@ -58,6 +58,7 @@ func readEndpoints() []Endpoint {
 	rows := Parameter{"limit", "integer", "How many rows at most, 1 to 1000; 200 if left out."}
 	return []Endpoint{
 		get("/status", "The gateway, its load and its accounts.", api.status),
+		get("/doctor", "What is wrong, each with a remedy, and the alerts of the last days.", api.doctor),
 		get("/channels", "The accounts of the channels.", api.channels),
 		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
 			Parameter{"archived", "boolean", "The archived ones instead."}),

@@ -66,6 +66,9 @@ type Options struct {
 	// Began is when the program began, from where the log line `ready` counts
 	// its elapsed_ms; zero counts from Start.
 	Began time.Time
+	// Disk looks at the disk of the state folder, for alerts and the doctor; nil
+	// looks at none. The skein program passes DiskOf.
+	Disk func(folder string) (Disk, error)
 	// StorePages limits the store's size in pages of 4096 bytes, 0 for none.
 	StorePages int
 }
@@ -177,6 +180,7 @@ func (a *App) join() error {
 	})
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
+		OnBlocked: a.completionBlocked,
 	})
 	if err := a.tools.Add(append(a.engine.Tools(), a.opts.Tools...)...); err != nil {
 		return err
@@ -250,6 +254,10 @@ func (a *App) Start(ctx context.Context) error {
 	a.delivery.Start(outlets(accounts))
 	a.connect(accounts)
 	a.Go(a.recoverCommands)
+	if a.opts.Disk != nil {
+		a.wg.Add(1)
+		go a.watchDisk(a.ctx)
+	}
 	now := a.world.Clock.Now()
 	a.mu.Lock()
 	a.readyAt = now

@@ -216,6 +216,7 @@ func (a *App) apply(c accountChange, cfg *config.Config) []AccountReload {
 			note(x, ReloadFailed, err)
 		}
 		a.log.Error("an account cannot be opened", "channel", x.channel, "account", x.id, "error", err)
+		a.accountStopped(a.ctx, x, err)
 	}
 	if len(opened) > 0 {
 		a.setAccounts(all)

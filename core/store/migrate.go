@@ -121,6 +121,9 @@ func checkVersion(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
+// SchemaVersion is the schema that a store has which this build has opened.
+func SchemaVersion() (int64, error) { return newestMigration() }
+
 // newestMigration is the schema version that this build makes.
 func newestMigration() (newest int64, err error) {
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")

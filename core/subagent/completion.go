@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -87,11 +88,26 @@ func (e *Engine) Sent(tx *store.Tx, row store.Outbox, now core.Millis) error {
 // are blocked, visible and retryable.
 func (e *Engine) GaveUp(tx *store.Tx, row store.Outbox, now core.Millis) error {
 	for _, id := range row.Tells {
-		if err := tx.SetDelivery(id, core.DeliveryBlocked, fmt.Sprintf("message %d is %s: %s", row.ID, row.State, row.Error), now); err != nil {
+		run, err := tx.RunByID(id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // its data was deleted
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.blocked(tx, run, fmt.Sprintf("message %d is %s: %s", row.ID, row.State, row.Error), now); err != nil {
 			return err
 		}
 	}
 	return e.leaveThread(tx, row)
+}
+
+// blocked records that nobody was told a run's outcome, and tells the operator.
+func (e *Engine) blocked(tx *store.Tx, run core.Run, detail string, now core.Millis) error {
+	if err := tx.SetDelivery(run.ID, core.DeliveryBlocked, detail, now); err != nil || e.OnBlocked == nil {
+		return err
+	}
+	return e.OnBlocked(tx, run, detail)
 }
 
 // leaveThread ends the binding of a run-mode child once its outcome is posted.

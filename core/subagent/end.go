@@ -278,7 +278,7 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 		}
 		to := target(out, r, r.Origin)
 		if to.IsZero() {
-			if err := tx.SetDelivery(r.ID, core.DeliveryBlocked, "there is no conversation to tell it in", e.World.Now()); err != nil {
+			if err := e.blocked(tx, r, "there is no conversation to tell it in", e.World.Now()); err != nil {
 				return err
 			}
 			continue

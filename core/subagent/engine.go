@@ -127,6 +127,9 @@ type Options struct {
 	Config   Config
 	Bindings Bindings
 	Poster   Poster
+	// OnBlocked runs in the transaction in which it becomes known that nobody
+	// was told a run's outcome; nil does nothing.
+	OnBlocked func(tx *store.Tx, run core.Run, detail string) error
 }
 
 // Engine runs sub-agents.

@@ -77,6 +77,8 @@ func Run(t *testing.T, b Backend) {
 		{"RetentionOfSessions", testRetentionOfSessions},
 		{"Pace", testPace},
 		{"TurnsOf", testTurnsOf},
+		{"Alerts", testAlerts},
+		{"Troubles", testTroubles},
 		{"Load", testLoad},
 		{"UnitIsWhole", testUnitIsWhole},
 		{"UnitMayRead", testUnitMayRead},

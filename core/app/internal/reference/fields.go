@@ -39,6 +39,9 @@ func listed() []struct {
 		{"`outbox list`, `outbox retry`, `outbox dismiss`", reflect.TypeFor[app.OutboxView]()},
 		{"`outbox show`", reflect.TypeFor[app.OutboxDetail]()},
 		{"`channels status`", reflect.TypeFor[app.ChannelView]()},
+		{"`doctor`", reflect.TypeFor[app.DoctorView]()},
+		{"a finding of `doctor`", reflect.TypeFor[app.FindingView]()},
+		{"an alert of `doctor`", reflect.TypeFor[app.AlertView]()},
 		{"`send`", reflect.TypeFor[app.SentView]()},
 		{"`route explain`", reflect.TypeFor[app.RouteView]()},
 	}

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// AlertKind is a kind of trouble that an operator is told of.
+type AlertKind string
+
+// The kinds of trouble.
+const (
+	AlertAccountStopped    AlertKind = "account_stopped"    // about an account
+	AlertCompletionBlocked AlertKind = "completion_blocked" // about the account that could not deliver it
+	AlertDiskNearlyFull    AlertKind = "disk_nearly_full"   // about the store's folder
+	AlertBudgetSpent       AlertKind = "budget_spent"       // about an agent
+)
+
+// alert records trouble in the transaction of what happened, and posts one
+// message to alerts.to unless the same was sent within alerts.cooldownMinutes.
+// What is about one thing is one alert, however often it happens: the text is
+// that of the latest. Texts name no person: they outlive a deletion of data.
+func (a *App) alert(tx *store.Tx, kind AlertKind, subject, text, remedy string) error {
+	now := a.world.Now()
+	told, err := tx.NoteAlert(store.Alert{Kind: string(kind), Subject: subject, Text: text, Remedy: remedy}, now)
+	if err != nil {
+		return err
+	}
+	settings := a.live().cfg.Alerts
+	cooldown := time.Duration(settings.CooldownMinutes) * time.Minute
+	if settings.To == "" || told != 0 && now.Sub(told) < cooldown {
+		return nil
+	}
+	to, err := core.ParseAddress(settings.To)
+	if err != nil || a.adapter(to.Channel, to.Account) == nil {
+		a.log.Warn("an alert cannot be sent: alerts.to names no account of this gateway", "to", settings.To, "alert", text)
+		return nil
+	}
+	if _, _, err := a.delivery.Post(tx, store.Outbox{Kind: store.OutNotice, Address: to, Text: alertText(text, remedy)}); err != nil {
+		return err
+	}
+	return tx.AlertTold(string(kind), subject, now)
+}
+
+// accountStopped tells that an account has stopped for good.
+func (a *App) accountStopped(ctx context.Context, x *account, cause error) {
+	subject := x.channel + ":" + x.id
+	err := a.db.Write(ctx, func(tx *store.Tx) error {
+		return a.alert(tx, AlertAccountStopped, subject, stoppedText(subject, cause), stoppedRemedy)
+	})
+	if err != nil && ctx.Err() == nil {
+		a.log.Error("an alert could not be recorded", "alert", "account_stopped", "subject", subject, "error", err)
+	}
+}
+
+// completionBlocked tells that nobody was told an outcome.
+func (a *App) completionBlocked(tx *store.Tx, run core.Run, detail string) error {
+	place := run.Origin.Channel + ":" + run.Origin.Account
+	return a.alert(tx, AlertCompletionBlocked, place, blockedText(run.TaskID, detail), blockedRemedy(run.TaskID))
+}
+
+// The disk is looked at every diskEvery.
+const diskEvery = 5 * time.Minute
+
+// Disk is the space of a file system, in bytes.
+type Disk struct{ Free, Total uint64 }
+
+// nearlyFull reports whether an operator should make room: less than 200 MiB,
+// or a twentieth and less than 2 GiB.
+func (d Disk) nearlyFull() bool {
+	return d.Free < 200<<20 || d.Free < 2<<30 && d.Free < d.Total/20
+}
+
+// watchDisk looks at the disk of the store until ctx ends.
+func (a *App) watchDisk(ctx context.Context) {
+	defer a.wg.Done()
+	timer := a.world.Clock.NewTimer(diskEvery)
+	defer timer.Stop()
+	for a.checkDisk(ctx); ; a.checkDisk(ctx) {
+		select {
+		case <-timer.C():
+			timer.Reset(diskEvery)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *App) checkDisk(ctx context.Context) {
+	defer a.world.Work.Begin("disk")()
+	disk, err := a.opts.Disk(a.stateDir)
+	if err != nil {
+		a.log.Warn("the disk cannot be looked at", "folder", a.stateDir, "error", err)
+		return
+	}
+	if !disk.nearlyFull() {
+		return
+	}
+	a.log.Warn("the disk is nearly full", "folder", a.stateDir, "free", disk.Free, "of", disk.Total)
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		return a.alert(tx, AlertDiskNearlyFull, a.stateDir, diskText(a.stateDir, disk), diskRemedy)
+	})
+	if err != nil && ctx.Err() == nil {
+		a.log.Error("an alert could not be recorded", "alert", "disk_nearly_full", "error", err)
+	}
+}
+
+// size writes a number of bytes for people.
+func size(n uint64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
