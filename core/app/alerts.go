@@ -17,50 +17,60 @@ const (
 	AlertAccountStopped    AlertKind = "account_stopped"    // about an account
 	AlertCompletionBlocked AlertKind = "completion_blocked" // about the account that could not deliver it
 	AlertDiskNearlyFull    AlertKind = "disk_nearly_full"   // about the store's folder
-	AlertBudgetSpent       AlertKind = "budget_spent"       // about an agent
 )
 
 // alert records trouble in the transaction of what happened, and posts one
 // message to alerts.to unless the same was sent within alerts.cooldownMinutes.
 // What is about one thing is one alert, however often it happens: the text is
 // that of the latest. Texts name no person: they outlive a deletion of data.
-func (a *App) alert(tx *store.Tx, kind AlertKind, subject, text, remedy string) error {
+func (a *App) alert(tx *store.Tx, kind AlertKind, subject string, what trouble) error {
 	now := a.world.Now()
+	text, remedy := what.inEnglish()
 	told, err := tx.NoteAlert(store.Alert{Kind: string(kind), Subject: subject, Text: text, Remedy: remedy}, now)
 	if err != nil {
 		return err
 	}
-	settings := a.live().cfg.Alerts
-	cooldown := time.Duration(settings.CooldownMinutes) * time.Minute
-	if settings.To == "" || told != 0 && now.Sub(told) < cooldown {
+	cfg := a.live().cfg.Alerts
+	cooldown := time.Duration(cfg.CooldownMinutes) * time.Minute
+	if cfg.To == "" || told != 0 && now.Sub(told) < cooldown {
 		return nil
 	}
-	to, err := core.ParseAddress(settings.To)
-	if err != nil || a.adapter(to.Channel, to.Account) == nil {
-		a.log.Warn("an alert cannot be sent: alerts.to names no account of this gateway", "to", settings.To, "alert", text)
+	to, ok := a.alertsTo(cfg.To)
+	if !ok {
+		a.log.Warn("an alert cannot be sent: alerts.to names no account of this gateway", "to", cfg.To, "alert", text)
 		return nil
 	}
-	if _, _, err := a.delivery.Post(tx, store.Outbox{Kind: store.OutNotice, Address: to, Text: alertText(text, remedy)}); err != nil {
+	w := a.live().words
+	message := w.AlertMessage(what.remedy(w), what.text(w))
+	if _, _, err := a.delivery.Post(tx, store.Outbox{Kind: store.OutNotice, Address: to, Text: message}); err != nil {
 		return err
 	}
 	return tx.AlertTold(string(kind), subject, now)
 }
 
+// alertsTo is the address of alerts; ok is false where nothing can send there.
+func (a *App) alertsTo(text string) (to core.Address, ok bool) {
+	to, err := core.ParseAddress(text)
+	return to, err == nil && a.adapter(to.Channel, to.Account) != nil
+}
+
 // accountStopped tells that an account has stopped for good.
 func (a *App) accountStopped(ctx context.Context, x *account, cause error) {
-	subject := x.channel + ":" + x.id
-	err := a.db.Write(ctx, func(tx *store.Tx) error {
-		return a.alert(tx, AlertAccountStopped, subject, stoppedText(subject, cause), stoppedRemedy)
-	})
+	a.alertAlone(ctx, AlertAccountStopped, x.channel+":"+x.id, stoppedTrouble(x.channel+":"+x.id, cause.Error()))
+}
+
+// alertAlone is alert for what happens outside the store.
+func (a *App) alertAlone(ctx context.Context, kind AlertKind, subject string, what trouble) {
+	err := a.db.Write(ctx, func(tx *store.Tx) error { return a.alert(tx, kind, subject, what) })
 	if err != nil && ctx.Err() == nil {
-		a.log.Error("an alert could not be recorded", "alert", "account_stopped", "subject", subject, "error", err)
+		a.log.Error("an alert could not be recorded", "alert", string(kind), "subject", subject, "error", err)
 	}
 }
 
 // completionBlocked tells that nobody was told an outcome.
 func (a *App) completionBlocked(tx *store.Tx, run core.Run, detail string) error {
 	place := run.Origin.Channel + ":" + run.Origin.Account
-	return a.alert(tx, AlertCompletionBlocked, place, blockedText(run.TaskID, detail), blockedRemedy(run.TaskID))
+	return a.alert(tx, AlertCompletionBlocked, place, blockedTrouble(run.TaskID, detail))
 }
 
 // The disk is looked at every diskEvery.
@@ -101,12 +111,7 @@ func (a *App) checkDisk(ctx context.Context) {
 		return
 	}
 	a.log.Warn("the disk is nearly full", "folder", a.stateDir, "free", disk.Free, "of", disk.Total)
-	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		return a.alert(tx, AlertDiskNearlyFull, a.stateDir, diskText(a.stateDir, disk), diskRemedy)
-	})
-	if err != nil && ctx.Err() == nil {
-		a.log.Error("an alert could not be recorded", "alert", "disk_nearly_full", "error", err)
-	}
+	a.alertAlone(ctx, AlertDiskNearlyFull, a.stateDir, diskTrouble(a.stateDir, disk))
 }
 
 // size writes a number of bytes for people.

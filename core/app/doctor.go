@@ -8,6 +8,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Level says whether something is wrong.
@@ -37,7 +38,7 @@ type FindingView struct {
 
 // AlertView is one alert that was given lately.
 type AlertView struct {
-	// Kind of trouble: account_stopped, completion_blocked, disk_nearly_full or budget_spent.
+	// Kind of trouble: account_stopped, completion_blocked or disk_nearly_full.
 	Kind string `json:"kind"`
 	// What it is about.
 	Subject string `json:"subject"`
@@ -140,10 +141,8 @@ const blockedShown = 20
 func (v Views) lookAtRuns(tx *store.Tx, d *DoctorView) error {
 	runs, err := tx.BlockedRuns(blockedShown)
 	for _, r := range runs {
-		d.Add(FindingView{
-			Level: LevelProblem, Code: "completion_blocked", Subject: r.TaskID, Text: blockedText(r.TaskID, r.Detail), Since: r.EndedAt,
-			Remedy: blockedRemedy(r.TaskID),
-		})
+		text, remedy := blockedTrouble(r.TaskID, r.Detail).inEnglish()
+		d.Add(FindingView{Level: LevelProblem, Code: "completion_blocked", Subject: r.TaskID, Text: text, Remedy: remedy, Since: r.EndedAt})
 	}
 	return err
 }
@@ -197,9 +196,8 @@ func (s api) lookAtDisk(look func(string) (Disk, error), d *DoctorView) {
 	folder := s.config().StateDir()
 	disk, err := look(folder)
 	if err == nil && disk.nearlyFull() {
-		d.Add(FindingView{
-			Level: LevelProblem, Code: string(AlertDiskNearlyFull), Subject: folder, Text: diskText(folder, disk), Remedy: diskRemedy,
-		})
+		text, remedy := diskTrouble(folder, disk).inEnglish()
+		d.Add(FindingView{Level: LevelProblem, Code: string(AlertDiskNearlyFull), Text: text, Remedy: remedy})
 	}
 }
 
@@ -212,7 +210,8 @@ func (a *App) lookAtAccounts(d *DoctorView) {
 		f := FindingView{Level: LevelProblem, Subject: x.Channel + ":" + x.Account, Since: x.Since}
 		switch x.State {
 		case AccountStopped:
-			f.Code, f.Text, f.Remedy = string(AlertAccountStopped), "the account has stopped: "+x.LastError, stoppedRemedy
+			f.Code, f.Text = string(AlertAccountStopped), "the account has stopped: "+x.LastError
+			f.Remedy = words.Language{}.AlertAccountStoppedRemedy()
 		case AccountRetrying:
 			f.Code, f.Text, f.Remedy = "account_retrying", "the account is not connected: "+x.LastError, "it is tried again by itself; the log has each failure"
 			if a.world.Now().Sub(x.Since) < retriesForgiven {

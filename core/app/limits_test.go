@@ -58,12 +58,13 @@ func TestOnePersonWritesTooFast(t *testing.T) {
 	n, _ = s.answers("team")
 	require.Equal(t, 11, n, "a minute gives everything back")
 
+	s.reload(`{ limits: { perUser: { messagesPerMinute: 3 } }, messages: { language: "de" } }`)
 	s.pass(time.Hour)
 	for i := range 5 {
 		s.says("bob", "dm:bob", fmt.Sprint("again ", i))
 	}
 	_, other = s.answers("dm:bob")
-	require.Contains(t, other[len(other)-1], "(4 earlier ones were left out too.)", "an hour later it is said once more")
+	require.Contains(t, other[len(other)-1], "(Davor wurden schon 4 ausgelassen.)", "an hour later it is said once more")
 	s.pass(time.Hour)
 	s.reload(`{ limits: { perUser: { messagesPerMinute: 0 } } }`)
 	for i := range 30 {

@@ -4,32 +4,40 @@ import (
 	"fmt"
 
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
-// What operators read: alerts, and the same problems in `skein doctor`.
-
-// alertText is the message of an alert.
-func alertText(text, remedy string) string { return "Alert: " + text + "\n" + remedy }
-
-func stoppedText(account string, cause error) string {
-	return fmt.Sprintf("the account %s has stopped: %v", account, cause)
+// trouble says what is wrong and what to do, in any language: an alert speaks
+// that of the operator's chat, and what is stored for the doctor is English.
+type trouble struct {
+	text, remedy func(w words.Language) string
 }
 
-const stoppedRemedy = "Correct its credentials, or end the other program that uses them; then `skein config reload` starts it again."
-
-func blockedText(task, detail string) string {
-	return fmt.Sprintf("nobody could be told the outcome of task %s: %s", task, detail)
+// inEnglish returns both parts for programs and the command line.
+func (t trouble) inEnglish() (text, remedy string) {
+	return t.text(words.Language{}), t.remedy(words.Language{})
 }
 
-func blockedRemedy(task string) string {
-	return fmt.Sprintf("`skein tasks show %s` has the outcome; `skein outbox --state blocked` lists messages to retry or dismiss.", task)
+func stoppedTrouble(account, cause string) trouble {
+	return trouble{
+		func(w words.Language) string { return w.AlertAccountStopped(account, cause) },
+		words.Language.AlertAccountStoppedRemedy,
+	}
 }
 
-func diskText(folder string, d Disk) string {
-	return fmt.Sprintf("the disk of %s is nearly full: %s of %s are free", folder, size(d.Free), size(d.Total))
+func blockedTrouble(task, cause string) trouble {
+	return trouble{
+		func(w words.Language) string { return w.AlertCompletionBlocked(cause, task) },
+		func(w words.Language) string { return w.AlertCompletionBlockedRemedy(task) },
+	}
 }
 
-const diskRemedy = "Make room before it is full: nothing can be received or sent then. session.retention keeps less."
+func diskTrouble(folder string, d Disk) trouble {
+	return trouble{
+		func(w words.Language) string { return w.AlertDisk(folder, size(d.Free), size(d.Total)) },
+		words.Language.AlertDiskRemedy,
+	}
+}
 
 func messages(n int) string {
 	if n == 1 {

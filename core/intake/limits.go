@@ -48,7 +48,8 @@ func (s *Service) overLimit(tx *store.Tx, m core.Message, cmd command.Line, isCo
 	if err != nil {
 		return true, err
 	}
-	if pace.Missed++; told {
+	pace.Missed++
+	if told {
 		pace.Missed = 0
 	}
 	return true, tx.SetPace(pace)

@@ -36,6 +36,37 @@ func (l Language) AgentsUnavailable() string { return l.say(kAgentsUnavailable) 
 // AgentsUnbound is "agents.unbound": unbound
 func (l Language) AgentsUnbound() string { return l.say(kAgentsUnbound) }
 
+// AlertAccountStopped is "alert.account-stopped": the account {account} has stopped: {cause}
+func (l Language) AlertAccountStopped(account string, cause string) string {
+	return l.say(kAlertAccountStopped, arg{"account", account}, arg{"cause", cause})
+}
+
+// AlertAccountStoppedRemedy is "alert.account-stopped.remedy": Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew.
+func (l Language) AlertAccountStoppedRemedy() string { return l.say(kAlertAccountStoppedRemedy) }
+
+// AlertCompletionBlocked is "alert.completion-blocked": nobody could be told the outcome of task {task}: {cause}
+func (l Language) AlertCompletionBlocked(cause string, task string) string {
+	return l.say(kAlertCompletionBlocked, arg{"cause", cause}, arg{"task", task})
+}
+
+// AlertCompletionBlockedRemedy is "alert.completion-blocked.remedy": `skein tasks show {task}` has the outcome, `skein outbox --state blocked` lists messages to retry or dismiss.
+func (l Language) AlertCompletionBlockedRemedy(task string) string {
+	return l.say(kAlertCompletionBlockedRemedy, arg{"task", task})
+}
+
+// AlertDisk is "alert.disk": the disk of {folder} is nearly full: {free} of {total} are free
+func (l Language) AlertDisk(folder string, free string, total string) string {
+	return l.say(kAlertDisk, arg{"folder", folder}, arg{"free", free}, arg{"total", total})
+}
+
+// AlertDiskRemedy is "alert.disk.remedy": Make room before it is full: nothing can be received or sent then. With session.retention less is kept.
+func (l Language) AlertDiskRemedy() string { return l.say(kAlertDiskRemedy) }
+
+// AlertMessage is "alert.message": Alert: {text}. {remedy}
+func (l Language) AlertMessage(remedy string, text string) string {
+	return l.say(kAlertMessage, arg{"remedy", remedy}, arg{"text", text})
+}
+
 // BindingAgent is "binding.agent": the agent
 func (l Language) BindingAgent() string { return l.say(kBindingAgent) }
 
