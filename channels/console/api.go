@@ -141,6 +141,9 @@ type People interface {
 	Post(ctx context.Context, r Post) (Message, error)
 	// Change edits or deletes a message, reacts to it or presses its button.
 	Change(ctx context.Context, r MessageChange) (Message, error)
+	// OpenChat opens the direct chat of a person with one agent, or returns it
+	// if it exists.
+	OpenChat(ctx context.Context, r ChatRequest) (Conversation, error)
 	// OpenTopic opens a thread as a person does.
 	OpenTopic(ctx context.Context, r TopicRequest) (Thread, error)
 	// ChangeThread archives, locks, renames or deletes a thread, or undoes it.
@@ -193,6 +196,12 @@ type TopicRequest struct {
 	By           User   `json:"by"`
 	Conversation string `json:"conversation"`
 	Title        string `json:"title"`
+}
+
+// ChatRequest opens a chat that belongs to one agent.
+type ChatRequest struct {
+	By    User   `json:"by"`
+	Agent string `json:"agent"`
 }
 
 // ThreadOp says what happens to a thread.

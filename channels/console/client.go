@@ -135,6 +135,10 @@ func (c peopleClient) Change(ctx context.Context, r MessageChange) (Message, err
 	return call[MessageChange, Message](ctx, c.client, "people/change", r)
 }
 
+func (c peopleClient) OpenChat(ctx context.Context, r ChatRequest) (Conversation, error) {
+	return call[ChatRequest, Conversation](ctx, c.client, "people/open-chat", r)
+}
+
 func (c peopleClient) OpenTopic(ctx context.Context, r TopicRequest) (Thread, error) {
 	return call[TopicRequest, Thread](ctx, c.client, "people/open-topic", r)
 }

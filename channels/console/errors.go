@@ -10,6 +10,7 @@ import (
 const (
 	CodeUnknownConversation = "unknown_conversation"
 	CodeUnknownThread       = "unknown_thread"
+	CodeUnknownAgent        = "unknown_agent"
 	CodeUnknownMessage      = "unknown_message"
 	CodeUnknownReply        = "unknown_reply"
 	CodeMoved               = "moved"

@@ -62,7 +62,7 @@ func Handler(b Backend, p People, wait Wait) http.Handler {
 }
 
 // PeopleHandler serves the people's side only, for terminals: the methods of
-// People under /v1/people/ (post, change, open-topic, change-thread, feed,
+// People under /v1/people/ (post, change, open-chat, open-topic, change-thread, feed,
 // conversations, threads), in the form that Handler describes.
 func PeopleHandler(p People, wait Wait) http.Handler {
 	mux := http.NewServeMux()
@@ -73,6 +73,7 @@ func PeopleHandler(p People, wait Wait) http.Handler {
 func servePeople(mux *http.ServeMux, p People, wait Wait) {
 	serve(mux, "people/post", p.Post)
 	serve(mux, "people/change", p.Change)
+	serve(mux, "people/open-chat", p.OpenChat)
 	serve(mux, "people/open-topic", p.OpenTopic)
 	serve(mux, "people/change-thread", p.ChangeThread)
 	serve(mux, "people/conversations", p.Conversations)

@@ -27,6 +27,10 @@ type Options struct {
 	// Bare leaves out the conversation Main: every conversation is then what
 	// its first user makes of it.
 	Bare bool
+	// Agents returns the agents that people may have a chat of their own with.
+	// It is asked when one is opened and for each message in it, so an agent
+	// that is gone is not answered for by another. Nil has none.
+	Agents func() []string
 	// Keep is how many messages of each place survive a compaction. 0 means
 	// 1000. With a message goes the memory of its idempotency key.
 	Keep int
@@ -39,7 +43,8 @@ type Options struct {
 // called from many goroutines; those that change something block for one sync
 // of the journal.
 type Hub struct {
-	clock core.Clock
+	clock  core.Clock
+	agents func() []string
 
 	mu        sync.Mutex
 	st        *state
@@ -69,6 +74,7 @@ func Open(o Options) (*Hub, error) {
 	}
 	h := &Hub{
 		clock:   o.Clock,
+		agents:  o.Agents,
 		st:      newState(),
 		wake:    make(chan struct{}),
 		pollers: make(map[string]*poller),

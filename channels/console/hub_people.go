@@ -26,6 +26,9 @@ func (h *Hub) Post(_ context.Context, r Post) (posted Message, err error) {
 		if err != nil {
 			return err
 		}
+		if err := h.checkAgent(conv.Agent); conv.Agent != "" && err != nil {
+			return err
+		}
 		if len(r.Text) > PostLimit {
 			return refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the message has %d bytes, more than %d", len(r.Text), PostLimit)
 		}
@@ -122,6 +125,45 @@ func (m *Message) changed(r MessageChange, now core.Millis) (core.EventKind, Mes
 		return core.EventPress, next, nil
 	}
 	return "", next, invalid("unknown operation %q", r.Op)
+}
+
+// OpenChat implements People.
+func (h *Hub) OpenChat(_ context.Context, r ChatRequest) (opened Conversation, err error) {
+	err = h.commit(func(c *change) error {
+		if err := checkPerson(r.By); err != nil {
+			return err
+		}
+		if err := h.checkAgent(r.Agent); err != nil {
+			return err
+		}
+		opened = Conversation{
+			ID: AgentChat(r.Agent), Kind: core.Direct, Peer: r.By.ID, Title: r.Agent, Agent: r.Agent, Accounts: []string{DefaultAccount},
+		}
+		known := c.conversations[opened.ID]
+		if known == nil {
+			c.putConversation(opened)
+			opened.Changed = c.seq
+			return nil
+		}
+		if known.Agent != r.Agent || known.Peer != r.By.ID {
+			return refuse(http.StatusForbidden, CodeInvalid, "the conversation %q is not a chat of %q with the agent %q", known.ID, r.By.ID, r.Agent)
+		}
+		opened = *known
+		return nil
+	})
+	return opened, err
+}
+
+// checkAgent refuses an agent that nobody could answer for.
+func (h *Hub) checkAgent(agent string) error {
+	var known []string
+	if h.agents != nil {
+		known = h.agents()
+	}
+	if slices.Contains(known, agent) {
+		return nil
+	}
+	return refuse(http.StatusNotFound, CodeUnknownAgent, "there is no agent %q (agents: %s)", agent, strings.Join(known, ", "))
 }
 
 // OpenTopic implements People.

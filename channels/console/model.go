@@ -12,6 +12,17 @@ const (
 	Local = "local"
 )
 
+// agentPrefix begins the ids of chats that belong to one agent.
+const agentPrefix = "agent-"
+
+// AgentChat returns the id of the conversation between Local and one agent, for
+// those to whom Main does not lead.
+func AgentChat(agent string) string { return agentPrefix + agent }
+
+// AgentOf returns the agent that a conversation belongs to by its id; another
+// conversation's own id.
+func AgentOf(conversation string) string { return strings.TrimPrefix(conversation, agentPrefix) }
+
 // DefaultAccount is the account of the terminal's conversation.
 const DefaultAccount = "default"
 
@@ -48,6 +59,8 @@ type Conversation struct {
 	Kind  core.ConversationKind `json:"kind"`
 	Peer  string                `json:"peer,omitempty"` // the person of a direct chat
 	Title string                `json:"title,omitempty"`
+	// Agent is who answers in a chat that belongs to one agent, "" for others.
+	Agent string `json:"agent,omitempty"`
 	// Accounts are the bots that take part; they get its updates and may write.
 	Accounts []string `json:"accounts,omitempty"`
 	// Kicked are the bots that were removed and may not write at present.

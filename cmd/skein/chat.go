@@ -43,7 +43,10 @@ In both, threads are #1, #2, ...: "/thread 1" goes there, "/thread main" comes
 back; "/help" lists the commands of the agent; Ctrl-D or "/quit" ends.
 
 Without a terminal it reads lines, waits after each until everything is answered,
-and prints the conversation: a pipe is a script.`,
+and prints the conversation: a pipe is a script.
+
+--agent talks to another agent than the one that the console leads to, in a
+conversation of its own that is there again the next time.`,
 		RunE: does(func(ctx context.Context, _ []string) error {
 			if err := e.refuseInScript("chat"); err != nil {
 				return err
@@ -65,6 +68,7 @@ and prints the conversation: a pipe is a script.`,
 		}),
 	}
 	o.flags(cmd)
+	cmd.Flags().StringVar(&o.agent, "agent", "", "talk to this agent, in a conversation of its own")
 	return cmd
 }
 
@@ -75,6 +79,8 @@ type chatOptions struct {
 	cfg      *config.Config
 	load     func() (*config.Config, error)
 	greeting string
+	// agent is who is talked to; "" is whoever the main conversation leads to.
+	agent    string
 	patience time.Duration
 	// again is the command that comes back here.
 	again string
@@ -144,16 +150,35 @@ func fileLog(cfg *config.Config) (log *slog.Logger, done func(), err error) {
 
 // talk runs the chat itself: on the whole terminal, or line by line.
 func (e *env) talk(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
-	if e.fillsTerminal(o) {
-		return e.talkOnScreen(ctx, people, c, o, attached)
+	conversation, err := conversationOf(ctx, people, o)
+	if err != nil {
+		return err
 	}
-	return e.talkInLines(ctx, people, c, o, attached)
+	if e.fillsTerminal(o) {
+		return e.talkOnScreen(ctx, people, c, conversation, o, attached)
+	}
+	return e.talkInLines(ctx, people, c, conversation, o, attached)
+}
+
+// conversationOf returns the conversation with the agent that is asked for: the
+// main one where that leads to it, else one of its own, which is opened if need
+// be.
+func conversationOf(ctx context.Context, people console.People, o chatOptions) (string, error) {
+	main := app.RouteQuery{Channel: console.Channel, Account: console.DefaultAccount, Kind: core.Direct, Peer: console.Local}
+	if o.agent == "" || app.Explain(o.cfg, main).Agent == o.agent {
+		return console.Main, nil
+	}
+	opened, err := people.OpenChat(ctx, console.ChatRequest{By: console.User{ID: console.Local}, Agent: o.agent})
+	if refusal := new(console.Error); errors.As(err, &refusal) {
+		return "", core.Errorf("chat_no_agent", "%s", refusal.Text).WithRemedy("name one of agents.entries; `skein config get agents.entries` shows them")
+	}
+	return opened.ID, err
 }
 
 // talkInLines is the chat that writes line by line.
-func (e *env) talkInLines(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
+func (e *env) talkInLines(ctx context.Context, people console.People, c *client, conversation string, o chatOptions, attached bool) error {
 	options := chat.Options{
-		People: people, Conversation: console.Main, User: console.Local, In: e.stdin, Out: e.stdout, Color: e.color(), Greeting: o.greeting,
+		People: people, Conversation: conversation, User: console.Local, In: e.stdin, Out: e.stdout, Color: e.color(), Greeting: o.greeting,
 		Clock: e.clock, NewKey: newKeys(), Settled: settled(c), Patience: o.patience, Reconnect: attached,
 	}
 	if isTerminal(e.stdin) && isTerminal(e.stdout) {

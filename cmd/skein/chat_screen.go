@@ -29,9 +29,9 @@ func (e *env) fillsTerminal(o chatOptions) bool {
 }
 
 // talkOnScreen is the chat that fills the terminal.
-func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
+func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client, conversation string, o chatOptions, attached bool) error {
 	options := fullscreen.Options{
-		People: people, Conversation: console.Main, User: console.Local, In: e.stdin.(*os.File), Out: e.stdout.(*os.File),
+		People: people, Conversation: conversation, User: console.Local, In: e.stdin.(*os.File), Out: e.stdout.(*os.File),
 		Clock: e.clock, Zone: e.zone, NewKey: newKeys(), Overview: overview(c, o.cfg), Commands: chatCommands(), Greeting: o.greeting,
 		Reconnect: attached, Background: fullscreen.Background(o.background),
 	}

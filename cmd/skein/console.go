@@ -26,11 +26,13 @@ const consoleWait = 25 * time.Second
 
 // openHub opens the console of a gateway; nil if no account of the
 // configuration uses it. Only the process that holds the socket may open it.
-func openHub(cfg *config.Config, c core.Clock) (*console.Hub, error) {
+func openHub(cfg *config.Config, c core.Clock, agents func() []string) (*console.Hub, error) {
 	if !usesHub(cfg) {
 		return nil, nil
 	}
-	return console.Open(console.Options{Clock: c, Path: filepath.Join(cfg.StateDir(), "channels", "console", "hub.journal")})
+	return console.Open(console.Options{
+		Clock: c, Path: filepath.Join(cfg.StateDir(), "channels", "console", "hub.journal"), Agents: agents,
+	})
 }
 
 // usesHub tells whether an account of the console is the local one.
@@ -66,4 +68,9 @@ func withConsole(r channels.Registry, hub *console.Hub) channels.Registry {
 // peopleHandler serves the console to terminals.
 func peopleHandler(hub *console.Hub) http.Handler {
 	return http.StripPrefix(consolePath, console.PeopleHandler(hub, console.Wait{Clock: clock.Real{}, For: consoleWait}))
+}
+
+// agentPlace is where an agent is talked to by `skein chat --agent`.
+func agentPlace(agent string) core.Address {
+	return core.Address{Channel: console.Channel, Account: console.DefaultAccount, Conversation: console.AgentChat(agent)}
 }

@@ -46,13 +46,13 @@ func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
 	if g.socket, err = app.ListenSocket(o.cfg.StateDir()); err != nil {
 		return nil, err
 	}
-	if g.hub, err = openHub(o.cfg, e.clock); err != nil {
+	if g.hub, err = openHub(o.cfg, e.clock, func() []string { return g.app.Agents() }); err != nil {
 		return nil, errors.Join(err, g.socket.Close())
 	}
 	g.app, err = app.New(app.Options{
 		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log,
 		Split: splitText, Render: renderText, Literal: literalText, LoadConfig: o.load, Began: e.began,
-		Disk: app.DiskOf,
+		Disk: app.DiskOf, AgentPlace: agentPlace,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.closeHub(), g.socket.Close())

@@ -50,6 +50,7 @@ func (l leakChecked) Run() int {
 //	exits N skein ARGS...   it ends with exactly that code
 //	ready FOLDER            a gateway serves the state folder
 //	await FILE PATTERN      the file holds that text
+//	reload FOLDER           the gateway reads its configuration again
 //	newer STORE             the store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
 //	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
@@ -57,7 +58,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer,
+			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload,
 			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
 		},
 		Setup: func(e *testscript.Env) error {
@@ -113,6 +114,13 @@ func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
 		asked := client{http: c}
 		return asked.get(context.Background(), "/status", nil, &status) == nil && status.ReadyAt != 0
 	})
+}
+
+func scriptReload(ts *testscript.TestScript, _ bool, args []string) {
+	c := socketClient(ts.MkAbs(args[0]))
+	defer c.CloseIdleConnections()
+	asked := client{http: c}
+	ts.Check(asked.post(context.Background(), "/reload", nil, new(json.RawMessage)))
 }
 
 func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {

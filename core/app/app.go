@@ -50,6 +50,10 @@ type Options struct {
 	// Scripted is asked for the state and the recorder of a scripted provider
 	// when it is made; nil makes fresh ones.
 	Scripted func(provider string) scripted.Options
+	// AgentPlace returns the conversation that belongs to an agent: what is
+	// written there goes to it, whatever routes[] says (a binding still beats
+	// it). The zero address is none; nil gives no agent one.
+	AgentPlace func(agent string) core.Address
 	// Split, Render, Literal and Plain shape outgoing text as delivery.Options
 	// has it; nil leaves text as it is and cuts it at the channel's limit. The
 	// skein program passes package channels/text.
@@ -365,6 +369,9 @@ func (a *App) close(cause error) error {
 	a.http.CloseIdleConnections()
 	return errors.Join(append(errs, a.db.Close())...)
 }
+
+// Agents returns the ids of the configured agents in their order.
+func (a *App) Agents() []string { return a.live().cfg.AgentIDs() }
 
 // DB returns the store, for embedders and tests.
 func (a *App) DB() *store.DB { return a.db }

@@ -30,7 +30,7 @@ type snapshot struct {
 // are taken from prev.
 func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 	l := &snapshot{cfg: cfg, agents: make(map[string]agent.Definition), providers: make(map[string]provider)}
-	l.router, l.settings = router(cfg), allAccess(cfg)
+	l.router, l.settings = router(cfg, a.opts.AgentPlace), allAccess(cfg)
 	if tag := cfg.Messages.Language; tag != "" {
 		w, err := words.Find(tag)
 		if err != nil {
@@ -51,11 +51,20 @@ func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
 	return l, nil
 }
 
-// router compiles the routing rules of a configuration.
-func router(cfg *config.Config) *intake.Router {
+// router compiles the routing rules of a configuration, and after them those of
+// the places that belong to one agent each; own may be nil.
+func router(cfg *config.Config, own func(agent string) core.Address) *intake.Router {
 	var rules []intake.Rule
 	for _, r := range cfg.Routes {
 		rules = append(rules, route(r))
+	}
+	for _, id := range cfg.AgentIDs() {
+		if own == nil {
+			break
+		}
+		if at := own(id); !at.IsZero() {
+			rules = append(rules, intake.Rule{Agent: id, Channel: at.Channel, Account: at.Account, Conversation: at.Conversation})
+		}
 	}
 	return intake.NewRouter(rules, cfg.DefaultAgent())
 }

@@ -54,7 +54,7 @@ func Explain(cfg *config.Config, q RouteQuery) RouteView {
 	if q.Kind == core.Direct {
 		author.ID = q.Peer
 	}
-	agent, why := router(cfg).Route(intake.MatchOf(core.Message{
+	agent, why := router(cfg, nil).Route(intake.MatchOf(core.Message{
 		Address: at, Kind: q.Kind, Author: author, Guild: q.Guild, Roles: q.Roles, Team: q.Team,
 	}))
 	view := RouteView{Agent: agent, By: "route", Tier: why.Tier.String(), Steps: why.Steps()}

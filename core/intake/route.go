@@ -16,6 +16,10 @@ type Rule struct {
 	Channel string
 	// Account is "*" for any; left out it means "default", not any.
 	Account string
+	// Conversation names a place by its conversation id, whoever writes there;
+	// it beats every other condition. The program makes such rules for places
+	// that belong to an agent; routes[] has no key for it.
+	Conversation string
 	// PeerKind and Peer name a direct chat by the person's id, or a group by
 	// its conversation id; a group's rule holds for its threads too. With only
 	// one of the two set the rule never matches.
@@ -31,6 +35,7 @@ type Rule struct {
 // Match is what rules are compared with.
 type Match struct {
 	Channel, Account string
+	Conversation     string
 	Kind             core.ConversationKind
 	Peer             string // direct: the person's id; group: the conversation
 	Parent           string // of a thread that is a conversation: its channel
@@ -42,7 +47,7 @@ type Match struct {
 // MatchOf returns what rules are compared with for a message.
 func MatchOf(m core.Message) Match {
 	match := Match{
-		Channel: m.Address.Channel, Account: m.Address.Account, Kind: m.Kind, Peer: m.Author.ID,
+		Channel: m.Address.Channel, Account: m.Address.Account, Conversation: m.Address.Conversation, Kind: m.Kind, Peer: m.Author.ID,
 		Guild: m.Guild, Roles: m.Roles, Team: m.Team,
 	}
 	if m.Kind == core.Group {
@@ -58,7 +63,8 @@ type Tier uint8
 // The tiers, the most exact first. A rule is of the first whose condition it
 // has; a rule with a peer is of the first two.
 const (
-	TierPeer Tier = iota
+	TierConversation Tier = iota // of the program, not of routes[]
+	TierPeer
 	TierParentPeer
 	TierGuildRoles
 	TierGuild
@@ -69,7 +75,7 @@ const (
 )
 
 var tierNames = [...]string{
-	TierPeer: "peer", TierParentPeer: "parent peer", TierGuildRoles: "guild+roles", TierGuild: "guild", TierTeam: "team",
+	TierConversation: "conversation", TierPeer: "peer", TierParentPeer: "parent peer", TierGuildRoles: "guild+roles", TierGuild: "guild", TierTeam: "team",
 	TierAccount: "account", TierChannel: "channel", TierDefault: "default",
 }
 
@@ -96,6 +102,8 @@ func (r Rule) tier() (t Tier, ok bool) {
 	switch {
 	case r.Agent == "" || r.Channel == "" || len(r.Roles) > 0 && r.Guild == "":
 		return TierDefault, false
+	case r.Conversation != "":
+		return TierConversation, (r.Peer == "") == (r.PeerKind == "")
 	case r.Peer != "" || r.PeerKind != "":
 		return TierPeer, r.Peer != "" && (r.PeerKind == core.Direct || r.PeerKind == core.Group)
 	case len(r.Roles) > 0:
@@ -149,6 +157,8 @@ func NewRouter(rules []Rule, fallback string) *Router {
 func (r Rule) place(t Tier) place {
 	p := place{tier: t, channel: r.Channel}
 	switch t {
+	case TierConversation:
+		p.id = r.Conversation
 	case TierPeer:
 		p.kind, p.id = r.PeerKind, r.Peer
 	case TierGuildRoles, TierGuild:
@@ -166,6 +176,8 @@ func (r Rule) place(t Tier) place {
 func (m Match) place(t Tier) (p place, ok bool) {
 	p = place{tier: t, channel: m.Channel}
 	switch t {
+	case TierConversation:
+		p.id = m.Conversation
 	case TierPeer:
 		p.kind, p.id = m.Kind, m.Peer
 	case TierParentPeer:
@@ -189,14 +201,17 @@ func (m Match) place(t Tier) (p place, ok bool) {
 // intake calls it for each message that no binding claims.
 func (r *Router) Route(m Match) (agent string, why Explanation) {
 	why = Explanation{Agent: r.fallback, Tier: TierDefault, Rule: -1, match: m, router: r}
-	for t := TierPeer; t < TierDefault; t++ {
+	for t := TierConversation; t < TierDefault; t++ {
 		at, ok := m.place(t)
 		if !ok {
 			continue
 		}
 		for _, i := range r.index[at] {
 			if r.rules[i].misses(&m, t) == missNone {
-				why.Agent, why.Tier, why.Rule = r.rules[i].Agent, t, i
+				why.Agent, why.Tier = r.rules[i].Agent, t
+				if t != TierConversation { // which is not in routes[]
+					why.Rule = i
+				}
 				return why.Agent, why
 			}
 		}
@@ -288,8 +303,11 @@ type Tried struct {
 }
 
 // Steps lists the tiers tried, the most exact first, down to the one that
-// decided.
+// decided. A conversation that belongs to an agent leaves nothing to try.
 func (e Explanation) Steps() []Step {
+	if e.Tier == TierConversation {
+		return []Step{{Tier: TierConversation}}
+	}
 	var steps []Step
 	for t := TierPeer; t <= e.Tier; t++ {
 		steps = append(steps, e.step(t))

@@ -49,6 +49,10 @@ func TestRoute(t *testing.T) {
 		{"ids keep their case", []Rule{{Agent: "b", Channel: "telegram", PeerKind: core.Group, Peer: "Team"}}, team, "main", TierDefault, -1},
 		{"all fields must match", []Rule{{Agent: "b", Channel: "discord", PeerKind: core.Group, Peer: "thread-9", Guild: "g2"}}, thread, "main", TierDefault, -1},
 
+		{"conversation beats peer", []Rule{{Agent: "a", Channel: "telegram", PeerKind: core.Group, Peer: "team"}, {Agent: "b", Channel: "telegram", Conversation: "c"}}, with(team, func(m *Match) { m.Conversation = "c" }), "b", TierConversation, -1},
+		{"another conversation", []Rule{{Agent: "b", Channel: "telegram", Conversation: "c"}}, with(team, func(m *Match) { m.Conversation = "cc" }), "main", TierDefault, -1},
+		{"conversation of another account", []Rule{{Agent: "b", Channel: "telegram", Conversation: "c"}}, with(team, func(m *Match) { m.Conversation, m.Account = "c", "second" }), "main", TierDefault, -1},
+
 		{"parent peer", []Rule{{Agent: "a", Channel: "discord", Guild: "g1"}, {Agent: "b", Channel: "discord", PeerKind: core.Group, Peer: "general"}}, thread, "b", TierParentPeer, 1},
 		{"peer beats parent peer", []Rule{{Agent: "a", Channel: "discord", PeerKind: core.Group, Peer: "general"}, {Agent: "b", Channel: "discord", PeerKind: core.Group, Peer: "thread-9"}}, thread, "b", TierPeer, 1},
 		{"guild+roles", []Rule{{Agent: "a", Channel: "discord", Guild: "g1"}, {Agent: "b", Channel: "discord", Guild: "g1", Roles: []string{"x", "r2"}}}, thread, "b", TierGuildRoles, 1},
@@ -77,11 +81,11 @@ func TestMatchOf(t *testing.T) {
 		Kind: core.Group, Author: core.Author{ID: "u1"}, Guild: "g1", Roles: []string{"r1"}, Team: "t1",
 		Address: core.Address{Channel: "discord", Account: "second", Conversation: "thread-9", Parent: "general", Thread: "7"},
 	}
-	require.Equal(t, Match{Channel: "discord", Account: "second", Kind: core.Group, Peer: "thread-9", Parent: "general", Guild: "g1",
-		Roles: []string{"r1"}, Team: "t1"}, MatchOf(m))
+	require.Equal(t, Match{Channel: "discord", Account: "second", Conversation: "thread-9", Kind: core.Group, Peer: "thread-9", Parent: "general",
+		Guild: "g1", Roles: []string{"r1"}, Team: "t1"}, MatchOf(m))
 	m.Kind = core.Direct
-	require.Equal(t, Match{Channel: "discord", Account: "second", Kind: core.Direct, Peer: "u1", Guild: "g1", Roles: []string{"r1"},
-		Team: "t1"}, MatchOf(m))
+	require.Equal(t, Match{Channel: "discord", Account: "second", Conversation: "thread-9", Kind: core.Direct, Peer: "u1", Guild: "g1",
+		Roles: []string{"r1"}, Team: "t1"}, MatchOf(m))
 }
 
 func TestRouterKeepsItsRules(t *testing.T) {
@@ -169,7 +173,9 @@ func drawRule(t *rapid.T) Rule {
 		Channel:  rapid.SampledFrom([]string{"discord", "telegram"}).Draw(t, "channel"),
 		Account:  rapid.SampledFrom([]string{"", "*", "default", "second"}).Draw(t, "account"),
 		PeerKind: rapid.SampledFrom([]core.ConversationKind{"", core.Direct, core.Group, "odd"}).Draw(t, "kind"),
-		Peer:     id.Draw(t, "peer"), Guild: id.Draw(t, "guild"), Team: id.Draw(t, "team"),
+		// Seldom: it would hide all the others.
+		Conversation: rapid.SampledFrom([]string{"", "", "", "", "", "own"}).Draw(t, "conversation"),
+		Peer:         id.Draw(t, "peer"), Guild: id.Draw(t, "guild"), Team: id.Draw(t, "team"),
 		Roles: rapid.SliceOfN(rapid.SampledFrom([]string{"1", "2", "3"}), 0, 2).Draw(t, "roles"),
 	}
 }
@@ -177,10 +183,11 @@ func drawRule(t *rapid.T) Rule {
 func drawMatch(t *rapid.T) Match {
 	id := rapid.SampledFrom([]string{"", "1", "2"})
 	return Match{
-		Channel: rapid.SampledFrom([]string{"discord", "telegram"}).Draw(t, "in channel"),
-		Account: rapid.SampledFrom([]string{"default", "second"}).Draw(t, "in account"),
-		Kind:    rapid.SampledFrom([]core.ConversationKind{core.Direct, core.Group}).Draw(t, "in kind"),
-		Peer:    id.Draw(t, "in peer"), Parent: id.Draw(t, "in parent"), Guild: id.Draw(t, "in guild"), Team: id.Draw(t, "in team"),
+		Channel:      rapid.SampledFrom([]string{"discord", "telegram"}).Draw(t, "in channel"),
+		Account:      rapid.SampledFrom([]string{"default", "second"}).Draw(t, "in account"),
+		Kind:         rapid.SampledFrom([]core.ConversationKind{core.Direct, core.Group}).Draw(t, "in kind"),
+		Conversation: rapid.SampledFrom([]string{"x", "own"}).Draw(t, "in conversation"),
+		Peer:         id.Draw(t, "in peer"), Parent: id.Draw(t, "in parent"), Guild: id.Draw(t, "in guild"), Team: id.Draw(t, "in team"),
 		Roles: rapid.SliceOfN(rapid.SampledFrom([]string{"1", "2"}), 0, 2).Draw(t, "in roles"),
 	}
 }
@@ -197,16 +204,30 @@ func naive(rules []Rule, fallback string, m Match) (string, Tier, int) {
 			(r.Team == "" || r.Team == m.Team)
 	}
 	tiers := []func(Rule) bool{
-		TierPeer:       func(r Rule) bool { return r.Peer != "" && fits(r, m.Peer) },
-		TierParentPeer: func(r Rule) bool { return r.Peer != "" && fits(r, m.Parent) },
-		TierGuildRoles: func(r Rule) bool { return r.Peer == "" && r.Guild != "" && len(r.Roles) > 0 && fits(r, "") },
-		TierGuild:      func(r Rule) bool { return r.Peer == "" && r.Guild != "" && len(r.Roles) == 0 && fits(r, "") },
-		TierTeam:       func(r Rule) bool { return r.Peer == "" && r.Guild == "" && r.Team != "" && fits(r, "") },
-		TierAccount:    func(r Rule) bool { return r.Peer+r.Guild+r.Team == "" && r.Account != "*" && fits(r, "") },
-		TierChannel:    func(r Rule) bool { return r.Peer+r.Guild+r.Team == "" && r.Account == "*" && fits(r, "") },
+		TierConversation: func(r Rule) bool { return r.Conversation == m.Conversation && fits(r, m.Peer) },
+		TierPeer:         func(r Rule) bool { return r.Conversation == "" && r.Peer != "" && fits(r, m.Peer) },
+		TierParentPeer:   func(r Rule) bool { return r.Conversation == "" && r.Peer != "" && fits(r, m.Parent) },
+		TierGuildRoles: func(r Rule) bool {
+			return r.Conversation == "" && r.Peer == "" && r.Guild != "" && len(r.Roles) > 0 && fits(r, "")
+		},
+		TierGuild: func(r Rule) bool {
+			return r.Conversation == "" && r.Peer == "" && r.Guild != "" && len(r.Roles) == 0 && fits(r, "")
+		},
+		TierTeam: func(r Rule) bool {
+			return r.Conversation == "" && r.Peer == "" && r.Guild == "" && r.Team != "" && fits(r, "")
+		},
+		TierAccount: func(r Rule) bool {
+			return r.Conversation == "" && r.Peer+r.Guild+r.Team == "" && r.Account != "*" && fits(r, "")
+		},
+		TierChannel: func(r Rule) bool {
+			return r.Conversation == "" && r.Peer+r.Guild+r.Team == "" && r.Account == "*" && fits(r, "")
+		},
 	}
 	for tier, fitsTier := range tiers {
 		if i := slices.IndexFunc(rules, fitsTier); i >= 0 {
+			if Tier(tier) == TierConversation {
+				return rules[i].Agent, TierConversation, -1
+			}
 			return rules[i].Agent, Tier(tier), i
 		}
 	}
@@ -225,14 +246,14 @@ func TestRouterAgreesWithTheRule(t *testing.T) {
 
 			// What is printed agrees with what was decided.
 			steps := why.Steps()
-			require.Len(t, steps, int(tier)+1)
+			require.Len(t, steps, max(int(tier), 1)) // the first tier is told of only where it decides
 			for _, s := range steps {
 				for _, tried := range s.Rules {
 					require.Equal(t, s.Tier == tier && tried.Rule == rule, tried.Miss == "", why.String())
 				}
 			}
 			if rule >= 0 {
-				last := steps[tier].Rules
+				last := steps[tier-1].Rules
 				require.Equal(t, rule, last[len(last)-1].Rule)
 			}
 		}

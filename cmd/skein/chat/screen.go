@@ -38,6 +38,7 @@ type Screen struct {
 // place is the conversation itself or one of its threads.
 type place struct {
 	thread  console.Thread // its ID is "" for the conversation
+	title   string         // of the conversation
 	told    bool           // the thread itself is known, not only messages in it
 	unread  int
 	visited bool
@@ -47,7 +48,7 @@ type place struct {
 // name is the place as people see it.
 func (p *place) name() string {
 	if p.thread.ID == "" {
-		return console.Main
+		return p.label()
 	}
 	return strings.TrimSpace(p.thread.Label() + " " + p.thread.Title)
 }
@@ -56,7 +57,7 @@ func (p *place) name() string {
 // conversation itself, knowing nothing.
 func NewScreen(user, conversation string) *Screen {
 	s := &Screen{
-		user: user, conversation: conversation, main: &place{visited: true}, threads: make(map[string]*place),
+		user: user, conversation: conversation, main: &place{visited: true, title: console.AgentOf(conversation)}, threads: make(map[string]*place),
 		shown: make(map[string]uint64), echoed: make(map[string]bool),
 	}
 	s.here = s.main
@@ -269,7 +270,7 @@ func (s *Screen) Typing() []string {
 
 func (p *place) label() string {
 	if p.thread.ID == "" {
-		return console.Main
+		return p.title
 	}
 	return p.thread.Label()
 }

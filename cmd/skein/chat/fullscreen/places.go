@@ -110,7 +110,7 @@ func (p *place) label() string {
 // name is the place as people see it.
 func (p *place) name() string {
 	if p.at.Thread == "" {
-		return chat.Clean(cmp.Or(p.title, p.at.Conversation))
+		return chat.Clean(cmp.Or(p.title, console.AgentOf(p.at.Conversation)))
 	}
 	return chat.Clean(strings.TrimSpace(p.thread.Label() + " " + p.thread.Title))
 }
@@ -416,10 +416,10 @@ func (s *places) find(to string) *place {
 	return nil
 }
 
-// mainOf is the conversation that "main" means: the present one's if it is
-// shown alone, else the main one.
+// mainOf is the conversation that "main" means: the present one, and from there
+// the main one.
 func (s *places) mainOf() string {
-	if s.shown(console.Main) {
+	if s.here.at.Thread == "" && s.shown(console.Main) {
 		return console.Main
 	}
 	return s.here.at.Conversation
