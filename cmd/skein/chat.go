@@ -40,7 +40,8 @@ keys; Ctrl-C leaves, and everything goes on without it. --plain writes line by
 line instead, as it also does where TERM is dumb.
 
 In both, threads are #1, #2, ...: "/thread 1" goes there, "/thread main" comes
-back; "/help" lists the commands of the agent; Ctrl-D or "/quit" ends.
+back; "/edit" and a text, or "/delete", changes your newest message there; "/help"
+lists the commands of the agent; Ctrl-D or "/quit" ends.
 
 Without a terminal it reads lines, waits after each until everything is answered,
 and prints the conversation: a pipe is a script.

@@ -21,6 +21,8 @@
 //	/thread 1      go to thread #1 (also: #1)
 //	/thread main   go back to the conversation
 //	/threads       list the threads
+//	/edit TEXT     give your newest message here a new text
+//	/delete        delete it
 //	/quit          end (also: Ctrl-D)
 //	Tab            on an empty line: go to the next place, unread ones first
 package chat

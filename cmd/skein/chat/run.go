@@ -279,6 +279,10 @@ func (s *session) handle(ctx context.Context, line string) (ends bool) {
 		s.show(s.screen.List())
 	case word == "/thread":
 		s.goTo(ctx, rest)
+	case word == "/edit":
+		s.edit(ctx, strings.TrimSpace(rest))
+	case line == "/delete":
+		s.change(ctx, console.MessageChange{Op: console.OpDelete}, "not deleted: ")
 	case threadNumber.MatchString(line):
 		s.goTo(ctx, line)
 	default:

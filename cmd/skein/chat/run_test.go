@@ -54,7 +54,7 @@ func (b *echoBot) run() {
 			b.answer(u.Event)
 			after = u.Seq
 			if m := u.Event.Message; m != nil {
-				b.done.Store(m.Seq)
+				b.done.Store(m.Changed)
 			}
 		}
 	}
@@ -345,4 +345,31 @@ func (o *output) wait(t *testing.T, text string) {
 			require.FailNow(t, "not written", "%q in:\n%s", text, have)
 		}
 	}
+}
+
+// TestRunChangesMessages: the newest message of the place is edited and
+// deleted, also by a pipe, which waits for what comes of it.
+func TestRunChangesMessages(t *testing.T) {
+	hub, bot := newHub(t)
+	var out strings.Builder
+	in := strings.NewReader("/delete\nhelo\n/edit\n/edit hello there\nopen cats\n/thread 1\nmeow\n/delete\n/delete\n/thread main\n/delete\n/delete\n")
+	o := options(hub, in, &out)
+	o.Settled = bot.settled
+	require.NoError(t, chat.Run(t.Context(), o))
+	require.Equal(t, `[main] -- you have written nothing here lately
+[main] you: helo
+[main] skein: echo: helo
+[main] -- write the new text behind /edit
+[main] you: (edited) hello there
+[main] you: open cats
+[#1 cats] -- a new thread: /thread 1 goes there
+[#1 cats] -- you are here
+[#1 cats] you: meow
+[#1 cats] skein: echo: meow
+[#1 cats] you: (deleted)
+[#1 cats] -- you have written nothing here lately
+[main] -- you are here
+[main] you: (deleted)
+[main] you: (deleted)
+`, out.String())
 }
