@@ -189,3 +189,22 @@ func TestWhatWasSeenIsSwept(t *testing.T) {
 	s.pass(26 * time.Hour)
 	require.False(t, seen())
 }
+
+// TestWhatWasDeletedIsNotAskedAgain: of several messages that shared a turn,
+// /retry leaves out the deleted ones, in whatever order edits came.
+func TestWhatWasDeletedIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{ messages: { queue: { mode: "collect" } } }`, thinkRule)
+	s.say("team", "think")
+	first := s.says("alice", "team", "first")
+	second := s.says("alice", "team", "second")
+	third := s.says("alice", "team", "third")
+	s.pass(time.Minute)
+	s.edits("alice", second, "second, edited")
+	s.deletes("alice", first)
+	s.deletes("alice", second)
+	s.edits("alice", third, "third, edited")
+	s.say("team", "/retry")
+	require.Equal(t, []string{"think", "third, edited"}, texts(s.last(""), model.User))
+	require.Equal(t, "ok: third, edited", last(s.told("team")))
+}

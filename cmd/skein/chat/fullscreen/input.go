@@ -20,6 +20,8 @@ type Command struct {
 // ownCommands are those of the screen itself.
 func ownCommands() []Command {
 	return []Command{
+		{"edit", "<text>", "give your newest message here a new text"},
+		{"delete", "", "delete your newest message here"},
 		{"thread", "<number or title>|main", "go to a thread, or back"},
 		{"quit", "", "leave; everything goes on without this window"},
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/cmd/skein/chat"
 )
 
@@ -163,6 +164,10 @@ func (m *Model) enter() tea.Cmd {
 	case line == "/threads":
 		m.say(textThreads)
 		return nil
+	case word == "/edit":
+		return m.reword(strings.TrimSpace(rest))
+	case line == "/delete":
+		return m.change(console.MessageChange{Op: console.OpDelete})
 	case word == "/thread":
 		return m.goToNamed(rest)
 	case threadNumber.MatchString(line):

@@ -75,6 +75,11 @@ type (
 		message console.Message
 		err     error
 	}
+	changedMsg struct {
+		at      Place
+		message console.Message
+		err     error
+	}
 	workMsg struct {
 		poll int
 		list []Work
@@ -173,6 +178,8 @@ func (m *Model) brought(msg tea.Msg) tea.Cmd {
 		m.told(msg)
 	case postedMsg:
 		return m.posted(msg)
+	case changedMsg:
+		return m.changed(msg)
 	case flushMsg:
 		return m.flush()
 	case workMsg:

@@ -84,6 +84,13 @@ func textBelow(n int) string {
 	return fmt.Sprintf("↓ %d new messages · end goes there", n)
 }
 
+func textNotChanged(why string) string { return "Not changed: " + why }
+
+const (
+	textEditWhat    = "write the new text behind /edit"
+	textNothingHere = "you have written nothing here lately"
+)
+
 func textNotSent(why string) string { return "Not sent: " + why }
 
 func textNoPlace(name string) *core.Error {
@@ -122,6 +129,7 @@ func helpRows() []helpRow {
 		{"alt+enter, shift+enter, ctrl+j", "a new line"},
 		{"up, down", "what you wrote here before"},
 		{"tab after /", "complete a command"},
+		{"/edit …, /delete", "change your newest message here"},
 		{"", "Go"},
 		{"tab, shift+tab", "next place (unread first), previous one"},
 		{"ctrl+up, ctrl+down", "up and down the list"},
