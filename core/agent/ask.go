@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -64,7 +63,7 @@ func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err
 			patience = modelWait
 		}
 		var usage model.Usage
-		item, usage, err = t.ask(ctx, c, patience)
+		item, usage, err = t.askFitting(ctx, c, patience)
 		spent = spent.Plus(c.info.Price.Of(usage))
 		switch {
 		case err == nil:
@@ -153,17 +152,10 @@ func (t *turn) modelRef() string {
 	return t.def.Model
 }
 
-// promptItems returns the transcript as a model gets it. What earlier turns
-// left is known to be sound; only the rest is looked at.
-func (t *turn) promptItems() []model.Item {
-	tail := model.Repair(trimForPrompt(t.items[t.sound:]))
-	return append(slices.Clip(t.items[:t.sound]), tail...)
-}
-
 func (t *turn) request(id string) model.Request {
 	req := model.Request{
-		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
-		Items: t.promptItems(),
+		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq-t.compactions), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
+		Items: t.prompt,
 	}
 	if t.child != nil {
 		req.Task, req.TaskName, req.TaskText = t.child.Label, t.child.TaskName, t.child.Task

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -62,29 +63,50 @@ func (t *turn) runCalls(ctx context.Context, calls []pendingCall) (done bool, er
 		return false, err
 	}
 	results := make([]callResult, len(calls))
-	var serial []int
-	var wg sync.WaitGroup
+	var serial, parallel []int
 	for i := range calls {
 		calls[i].interrupted = started[calls[i].seq]
 		if x, ok := t.r.opts.Tools.Lookup(calls[i].call.Name); ok && x.Spec().Serial {
 			serial = append(serial, i)
-			continue
+		} else {
+			parallel = append(parallel, i)
 		}
-		wg.Add(1)
-		finished := t.r.opts.World.Work.Begin("tool")
-		go func() {
-			defer wg.Done()
-			defer finished()
-			results[i] = t.runCall(ctx, calls[i])
-		}()
 	}
-	unpark := t.r.opts.World.Work.Park()
-	wg.Wait()
-	unpark()
+	t.together(parallel, func(i int) { results[i] = t.runCall(ctx, calls[i]) })
 	for _, i := range serial {
 		results[i] = t.runCall(ctx, calls[i])
 	}
 	return t.afterCalls(ctx, calls, results)
+}
+
+// together runs calls at the same time, each as work of its own, and returns
+// when the last has ended. That one gives the turn its work back before its own
+// ends: at no moment does the world look quiet.
+func (t *turn) together(calls []int, run func(i int)) {
+	if len(calls) == 0 {
+		return
+	}
+	work := t.r.opts.World.Work
+	ends := make([]func(), len(calls))
+	for n := range calls {
+		ends[n] = work.Begin("tool")
+	}
+	unpark := work.Park()
+	var left atomic.Int64
+	left.Store(int64(len(calls)))
+	var wg sync.WaitGroup
+	for n, i := range calls {
+		wg.Go(func() {
+			defer ends[n]()
+			defer func() {
+				if left.Add(-1) == 0 {
+					unpark()
+				}
+			}()
+			run(i)
+		})
+	}
+	wg.Wait()
 }
 
 type callResult struct {
@@ -206,7 +228,7 @@ func invoke(ctx context.Context, x core.Tool, scope core.ToolScope, call core.To
 // failure is the result of a call that returned an error.
 func failure(ctx context.Context, err error, limit time.Duration) core.ToolResult {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return core.ToolResult{Text: fmt.Sprintf("the call was stopped after %s (tools.timeoutSeconds)", limit), Error: true}
+		err = core.Errorf("tool_timeout", "the call was stopped after %s (tools.timeoutSeconds); what it did until then is not known", limit)
 	}
 	text := err.Error()
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -229,7 +251,7 @@ func (t *turn) scope(seq int) core.ToolScope {
 // record journals a result.
 func (t *turn) record(ctx context.Context, c pendingCall, res core.ToolResult) callResult {
 	item := t.resultItem(c, res)
-	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, item) })
+	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, &item) })
 	return callResult{item: item, err: err}
 }
 
@@ -239,7 +261,7 @@ func (t *turn) interrupted(ctx context.Context, c pendingCall) callResult {
 		Text: "interrupted: the process ended while this call was running, so its effect is unknown. Check before doing it again.", Error: true,
 	})
 	item.Unknown = true
-	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, item) })
+	err := t.step(ctx, func(tx *store.Tx) error { return t.writeResult(tx, c, &item) })
 	return callResult{item: item, err: err}
 }
 
@@ -249,10 +271,10 @@ func (t *turn) resultItem(c pendingCall, res core.ToolResult) model.Item {
 	}
 }
 
-// writeResult is idempotent: a result that is there already stays.
-func (t *turn) writeResult(tx *store.Tx, c pendingCall, item model.Item) error {
+// writeResult writes the row of a result, and its number into the item.
+func (t *turn) writeResult(tx *store.Tx, c pendingCall, item *model.Item) (err error) {
 	now := t.r.opts.World.Now()
-	if _, err := tx.AppendRow(t.row(item, c.seq)); err != nil {
+	if item.Row, err = tx.AppendRow(t.row(*item, c.seq)); err != nil {
 		return err
 	}
 	if err := tx.FinishStep(t.l.Turn.ID, c.seq, now); err != nil {
@@ -289,7 +311,7 @@ func (s *durableSteps) Finish(_ context.Context, fn func(tx *store.Tx) (tool.Res
 		}
 		s.res = callResult{item: s.t.resultItem(s.c, res.ToolResult)}
 		s.res.item.Ends = res.Ends
-		return s.t.writeResult(tx, s.c, s.res.item)
+		return s.t.writeResult(tx, s.c, &s.res.item)
 	})
 	s.finished = err == nil
 	return err

@@ -103,8 +103,29 @@ func (t *turn) readHistory(tx *store.Tx) error {
 	}
 	if !t.l.Resumed { // the rows this claim wrote are in l.Input already
 		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Turn == t.l.Turn.ID })
+	} else if err := t.noteEarlierClaim(tx); err != nil {
+		return err
 	}
-	return t.appendRows(inStepOrder(rows))
+	h, err := readRows(inStepOrder(rows))
+	t.items = h.items()
+	return err
+}
+
+// noteEarlierClaim notes what an earlier claim of the turn did, which may be
+// behind a compaction by now.
+func (t *turn) noteEarlierClaim(tx *store.Tx) error {
+	rows, err := tx.RowsOfTurn(t.l.Session, t.l.Turn.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		item, err := decode(r)
+		if err != nil {
+			return err
+		}
+		t.noteRow(r, item)
+	}
+	return nil
 }
 
 // inStepOrder sorts the rows of each turn by step: parallel calls may have
@@ -121,24 +142,29 @@ func inStepOrder(rows []store.Row) []store.Row {
 	return rows
 }
 
-// appendRows decodes rows to items, and notes the completions that this turn
-// has consumed.
+// appendRows decodes rows to items, and notes what is this turn's own.
 func (t *turn) appendRows(rows []store.Row) error {
 	for _, r := range rows {
-		item, err := model.DecodeItem(r.Body)
+		item, err := decode(r)
 		if err != nil {
-			return fmt.Errorf("transcript row %d: %w", r.ID, err)
+			return err
 		}
-		if r.Turn == t.l.Turn.ID {
-			t.seq = max(t.seq, r.Seq)
-			if item.Kind == model.Assistant {
-				t.answerSeq = r.Seq
-			}
-			t.noteOwn(item)
-		}
+		t.noteRow(r, item)
 		t.items = append(t.items, item)
 	}
 	return nil
+}
+
+// noteRow notes a row of this turn: its step, and what it did.
+func (t *turn) noteRow(r store.Row, item model.Item) {
+	if r.Turn != t.l.Turn.ID {
+		return
+	}
+	t.seq = max(t.seq, r.Seq)
+	if item.Kind == model.Assistant {
+		t.answerSeq = r.Seq
+	}
+	t.noteOwn(item)
 }
 
 // noteOwn keeps count of what this turn did, also in an earlier claim.
@@ -150,7 +176,10 @@ func (t *turn) noteOwn(item model.Item) {
 		}
 	case model.Note:
 		t.out.Dropped += item.Dropped
+	case model.Compacted:
+		t.compactions++
 	case model.Assistant:
+		t.steps++
 		t.out.Yield = nil
 		if len(item.Calls) == 0 {
 			t.final = &item

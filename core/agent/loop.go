@@ -36,8 +36,8 @@ func (t *turn) loop(ctx context.Context) error {
 			return err
 		}
 	}
-	for n := 0; ; n++ {
-		if n >= limit {
+	for {
+		if t.steps >= limit {
 			return t.stopLooping(ctx, limit)
 		}
 		answer, usage, err := t.call(ctx)
@@ -94,9 +94,10 @@ func (t *turn) finalAnswer(text string) {
 	}
 }
 
-// stopLooping ends a turn that called tools again and again.
+// stopLooping ends a turn that called tools again and again, with what it has
+// said so far. The steps before a crash count.
 func (t *turn) stopLooping(ctx context.Context, limit int) error {
-	t.out.State, t.out.Status = store.TurnFailed, core.RunError
+	t.out.State, t.out.Status, t.out.Partial = store.TurnFailed, core.RunError, true
 	t.out.Detail = fmt.Sprintf("it was stopped after %d steps without an answer (maxSteps)", limit)
 	return t.end(ctx)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -74,6 +75,13 @@ func clipChars(s string, n int) string {
 	return string(runes[:max(n, 0)]) + "\n[cut here: the file is longer]"
 }
 
+// promptItems returns the transcript as a model gets it. What earlier turns
+// left is known to be sound; only the rest is looked at.
+func (t *turn) promptItems() []model.Item {
+	tail := model.Repair(trimForPrompt(t.items[t.sound:]))
+	return append(slices.Clip(t.items[:t.sound]), tail...)
+}
+
 // trimForPrompt returns the items as a model gets them: long tool results are
 // cut, with a note of how much is missing.
 func trimForPrompt(items []model.Item) []model.Item {
@@ -85,17 +93,24 @@ func trimForPrompt(items []model.Item) []model.Item {
 		if out == nil {
 			out = append([]model.Item(nil), items...)
 		}
-		cut := maxPromptResult
-		for cut > 0 && !utf8.RuneStart(item.Text[cut]) {
-			cut--
-		}
-		item.Text = fmt.Sprintf("%s\n[cut here: %d of %d bytes shown; the whole result is in the transcript]", item.Text[:cut], cut, len(item.Text))
-		out[i] = item
+		out[i] = firstPart(item)
 	}
 	if out == nil {
 		return items
 	}
 	return out
+}
+
+// firstPart is a tool result as a prompt carries it: its first part, how much
+// there is, and where the whole of it is kept.
+func firstPart(item model.Item) model.Item {
+	cut := maxPromptResult
+	for cut > 0 && !utf8.RuneStart(item.Text[cut]) {
+		cut--
+	}
+	item.Text = fmt.Sprintf("%s\n[cut here: %d of %d bytes shown. To see more, call the tool for less at a time. The whole is row %d of the transcript, "+
+		"which an operator reads with \"skein sessions transcript\"]", item.Text[:cut], cut, len(item.Text), item.Row)
+	return item
 }
 
 // overlong tells whether a prompt carries only a part of an item.

@@ -43,7 +43,7 @@ type Catalogue interface {
 	// Model resolves "<provider>/<model id>".
 	Model(ref string) (p model.Provider, id string, err error)
 	// Info returns what is known about a model; of one that is not configured,
-	// its Key alone.
+	// its Key and a window alone.
 	Info(ref string) model.Info
 	// Tools returns the tools of a turn after every stage of the policy.
 	Tools(ctx context.Context, scope Scope) []core.ToolSpec
@@ -151,6 +151,7 @@ type Runner struct {
 	opts      Options
 	cache     *historyCache
 	cooldowns model.Cooldowns
+	sizes     sizes
 }
 
 var _ kernel.Runner = (*Runner)(nil)
@@ -175,14 +176,26 @@ type turn struct {
 	system string
 	items  []model.Item // the whole prompt, this turn's rows included
 	sound  int          // so many of them went to a model as they are
-	final  *model.Item  // the answer that ends the turn, where an earlier claim journalled it
-	seq    int
-	usage  core.Usage // not yet written to the turn row
-	out    Outcome
+	prompt []model.Item // the items of the request that is made now
+	asked  int          // its tokens as estimated, 0 where they were not counted
+	// refused are the tokens of the request that the model which is asked now
+	// refused as too large, 0 if it did not.
+	refused int
+	final   *model.Item // the answer that ends the turn, where an earlier claim journalled it
+	seq     int
+	usage   core.Usage // not yet written to the turn row
+	out     Outcome
 	// answerSeq is the step number of this turn's last model answer.
 	answerSeq int
+	steps     int // model answers of this turn
 	calls     int // tool calls of this turn
 	failed    int // of which failed
+	// compactions are steps too, but a request has the same name before and
+	// after one.
+	compactions int
+	// summaryFailed is set where this turn could not have its history
+	// summarised: it is not tried again at each step.
+	summaryFailed bool
 }
 
 // RunTurn implements kernel.Runner.
@@ -284,12 +297,17 @@ func isStoreError(err error) bool {
 // step runs one transaction of the turn.
 func (t *turn) step(ctx context.Context, fn func(tx *store.Tx) error) error {
 	if err := t.l.Step(ctx, fn); err != nil {
-		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
-			return cause
-		}
-		return storeError{err}
+		return stepError(ctx, err)
 	}
 	return t.r.opts.World.Crash(world.StepAfterCommit)
+}
+
+// stepError is what a failed transaction means for the turn.
+func stepError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return cause
+	}
+	return storeError{err}
 }
 
 // dead ends a turn that crashed the process, or failed in the store, too

@@ -28,6 +28,9 @@ func explain(err error) string {
 		}
 		return w.DetailModelOverloaded()
 	case model.Overflow:
+		if long := new(tooLongError); errors.As(e, &long) && long.fixed > long.window/2 {
+			return w.DetailModelFixedOverflow(long.fixed, long.window)
+		}
 		return w.DetailModelOverflow()
 	case model.Auth:
 		return explainAuth(e)

@@ -124,15 +124,25 @@ func TestAModelThatReturnsGarbage(t *testing.T) {
 	}
 }
 
-// TestAMessageOfFiveMegabytes: it is stored whole, the model gets it whole, and
-// the session goes on.
+// TestAMessageOfFiveMegabytes: it is stored whole, a model gets it whole if it
+// reads so much, else its beginning and its end, and the session goes on.
 func TestAMessageOfFiveMegabytes(t *testing.T) {
 	noLeak(t)
-	s := newScene(t, "", `{when: {user: "/^x+$/"}, say: "long"},`)
+	const rules = `{when: {user: "/^x+$/"}, say: "long"}, {when: {user: "/truncated/"}, say: "long, and cut"},`
 	text := strings.Repeat("x", 5<<20)
+	large := newScene(t, `{ models: { providers: { demo: { models: [{ id: "m", contextTokens: 2000000 }] } } } }`, rules)
+	large.say("team", text)
+	require.Equal(t, []string{"long"}, large.told("team"))
+	require.Equal(t, []string{text}, texts(large.last(""), model.User))
+	large.stop()
+
+	s := newScene(t, "", rules)
 	s.say("team", text)
-	require.Equal(t, []string{"long"}, s.told("team"))
-	require.Equal(t, []string{text}, texts(s.last(""), model.User))
+	require.Equal(t, []string{"long, and cut"}, s.told("team"))
+	cut := texts(s.last(""), model.User)[0]
+	require.Regexp(t, `^x+\n\[truncated \d+ bytes\]\nx+$`, cut)
+	require.Greater(t, len(cut), 100_000, "as much as there is room for")
+	require.Equal(t, text, s.history(teamKey)[0].Text)
 	s.crash(time.Minute)
 	s.say("team", "and?")
 	require.Equal(t, "ok: and?", last(s.told("team")))

@@ -130,14 +130,25 @@ func (l *snapshot) providerNames() string {
 	return fmt.Sprint(names)
 }
 
+// The context windows of models that the configuration says nothing about, in
+// tokens. A model that reads less shows it by refusing a request.
+const (
+	windowOfAnthropic = 200_000
+	windowOfOthers    = 128_000
+)
+
 // info returns what is known about a model.
 func (l *snapshot) info(ref string) model.Info {
 	name, p, m, ok := l.cfg.Model(ref)
 	if !ok {
-		return model.Info{Key: model.Key{Model: ref}}
+		return model.Info{Key: model.Key{Model: ref}, ContextTokens: windowOfOthers}
+	}
+	window := windowOfOthers
+	if p.Type == config.ProviderAnthropic {
+		window = windowOfAnthropic
 	}
 	return model.Info{
-		Key: model.Key{Credential: credential(name, p), Model: m.ID}, Vision: m.Vision.Or(sees(p.Type, m.ID)), MaxTokens: m.MaxOutputTokens.Or(0),
+		Key: model.Key{Credential: credential(name, p), Model: m.ID}, ContextTokens: m.ContextTokens.Or(window), Vision: m.Vision.Or(sees(p.Type, m.ID)), MaxTokens: m.MaxOutputTokens.Or(0),
 		Price: model.Price{
 			In: known(m.Cost.Input), Out: known(m.Cost.Output), CacheRead: known(m.Cost.CacheRead), CacheWrite: known(m.Cost.CacheWrite),
 		},

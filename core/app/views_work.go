@@ -148,7 +148,7 @@ type RowView struct {
 	Seq int `json:"seq"`
 	// When it was written.
 	At core.Millis `json:"at"`
-	// What it is: user (a person), assistant (the model), tool (the result of a call), event (a sub-agent ended) or note (the runtime).
+	// What it is: user (a person), assistant (the model), tool (the result of a call), event (a sub-agent ended), note (the runtime) or compaction (what the model reads in the place of older rows).
 	Kind model.ItemKind `json:"kind"`
 	// What it says; of an event, how it ended.
 	Text string `json:"text,omitempty"`

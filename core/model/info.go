@@ -7,6 +7,8 @@ type Info struct {
 	Key Key
 	// Vision is set where it takes pictures.
 	Vision bool
+	// ContextTokens is how much it reads and writes in one call.
+	ContextTokens int
 	// MaxTokens is its longest answer, 0 if that is not known.
 	MaxTokens int
 	Price     Price

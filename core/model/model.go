@@ -60,7 +60,12 @@ type Item struct {
 	Dropped int `json:"dropped,omitempty"`
 	// Completion belongs to an Event.
 	Completion *Completion `json:"completion,omitempty"`
+	// Compaction belongs to a Compacted item.
+	Compaction *Compaction `json:"compaction,omitempty"`
 	At         core.Millis `json:"at,omitempty"`
+	// Row is the transcript row that the item was read from or written to, 0
+	// where that is not known; it is not stored again.
+	Row int64 `json:"-"`
 }
 
 // Thought is a piece of reasoning that a service signed. It wants it back as

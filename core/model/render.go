@@ -34,6 +34,8 @@ func Render(i Item) string {
 		if i.Completion != nil {
 			return renderEvent(*i.Completion)
 		}
+	case Compacted:
+		return renderCompacted(i)
 	case Note:
 		return "[skein:note]\n" + unmarked(i.Text) + "\n[skein:end]"
 	}

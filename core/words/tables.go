@@ -68,6 +68,7 @@ const (
 	kDetailModelAuth
 	kDetailModelBadRequest
 	kDetailModelFailed
+	kDetailModelFixedOverflow
 	kDetailModelForbidden
 	kDetailModelNetwork
 	kDetailModelNoCredit
@@ -233,6 +234,7 @@ func recallable(k key) bool {
 		kDetailModelAuth,
 		kDetailModelBadRequest,
 		kDetailModelFailed,
+		kDetailModelFixedOverflow,
 		kDetailModelForbidden,
 		kDetailModelNetwork,
 		kDetailModelNoCredit,
@@ -325,6 +327,7 @@ var shipped = [...]table{
 		kDetailModelAuth:              {other: "the model did not answer: its credentials were refused; an operator must check the configured key"},
 		kDetailModelBadRequest:        {other: "the model did not answer: it refused the request as malformed; start afresh with /new, and tell an operator if that does not help"},
 		kDetailModelFailed:            {other: "the model did not answer: the call failed; try again, and tell an operator if it lasts"},
+		kDetailModelFixedOverflow:     {other: "the model did not answer: the agent's instructions, files and tools alone need about {need:int} tokens, and the model reads {window:int}; an operator must shorten them, or choose a model with a larger context window (contextTokens)"},
 		kDetailModelForbidden:         {other: "the model did not answer: its credentials do not allow it; an operator must check what the key may use"},
 		kDetailModelNetwork:           {other: "the model did not answer: it could not be reached; try again in a few minutes"},
 		kDetailModelNoCredit:          {other: "the model did not answer: its account has no credit left; an operator must look at the bill"},
@@ -546,6 +549,7 @@ var shipped = [...]table{
 		kDetailModelAuth:              {other: "das Modell hat nicht geantwortet: seine Zugangsdaten wurden abgelehnt; ein Betreiber muss den eingestellten Schlüssel prüfen"},
 		kDetailModelBadRequest:        {other: "das Modell hat nicht geantwortet: es hat die Anfrage als fehlerhaft abgelehnt; fang mit /new neu an, und sag einem Betreiber Bescheid, wenn das nicht hilft"},
 		kDetailModelFailed:            {other: "das Modell hat nicht geantwortet: der Aufruf ist fehlgeschlagen; versuch es noch einmal, und sag einem Betreiber Bescheid, wenn es so bleibt"},
+		kDetailModelFixedOverflow:     {other: "das Modell hat nicht geantwortet: die Anweisungen, Dateien und Werkzeuge des Agenten brauchen allein etwa {need:int} Token, und das Modell liest {window:int}; ein Betreiber muss sie kürzen oder ein Modell mit größerem Kontextfenster wählen (contextTokens)"},
 		kDetailModelForbidden:         {other: "das Modell hat nicht geantwortet: seine Zugangsdaten erlauben es nicht; ein Betreiber muss prüfen, was der Schlüssel darf"},
 		kDetailModelNetwork:           {other: "das Modell hat nicht geantwortet: es war nicht erreichbar; versuch es in ein paar Minuten noch einmal"},
 		kDetailModelNoCredit:          {other: "das Modell hat nicht geantwortet: auf seinem Konto ist kein Guthaben mehr; ein Betreiber muss nach der Rechnung sehen"},
@@ -767,6 +771,7 @@ var shipped = [...]table{
 		kDetailModelAuth:              {other: "el modelo no respondió: rechazaron sus credenciales; un operador debe revisar la clave configurada"},
 		kDetailModelBadRequest:        {other: "el modelo no respondió: rechazó la solicitud por estar mal formada; empieza de nuevo con /new y, si no ayuda, avisa a un operador"},
 		kDetailModelFailed:            {other: "el modelo no respondió: la llamada falló; inténtalo de nuevo y, si continúa, avisa a un operador"},
+		kDetailModelFixedOverflow:     {other: "el modelo no respondió: las instrucciones, los archivos y las herramientas del agente necesitan por sí solos unos {need:int} tokens, y el modelo lee {window:int}; un operador debe acortarlos o elegir un modelo con una ventana de contexto mayor (contextTokens)"},
 		kDetailModelForbidden:         {other: "el modelo no respondió: sus credenciales no lo permiten; un operador debe revisar qué puede usar la clave"},
 		kDetailModelNetwork:           {other: "el modelo no respondió: no se pudo contactar; inténtalo de nuevo en unos minutos"},
 		kDetailModelNoCredit:          {other: "el modelo no respondió: su cuenta no tiene saldo; un operador debe revisar la factura"},

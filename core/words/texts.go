@@ -262,6 +262,11 @@ func (l Language) DetailModelBadRequest() string { return l.say(kDetailModelBadR
 // DetailModelFailed is "detail.model.failed": the model did not answer: the call failed; try again, and tell an operator if it lasts
 func (l Language) DetailModelFailed() string { return l.say(kDetailModelFailed) }
 
+// DetailModelFixedOverflow is "detail.model.fixed-overflow": the model did not answer: the agent's instructions, files and tools alone need about {need:int} tokens, and the model reads {window:int}; an operator must shorten them, or choose a model with a larger context window (contextTokens)
+func (l Language) DetailModelFixedOverflow(need int, window int) string {
+	return l.say(kDetailModelFixedOverflow, arg{"need", need}, arg{"window", window})
+}
+
 // DetailModelForbidden is "detail.model.forbidden": the model did not answer: its credentials do not allow it; an operator must check what the key may use
 func (l Language) DetailModelForbidden() string { return l.say(kDetailModelForbidden) }
 
