@@ -102,6 +102,7 @@ func rooms() []room {
 func suites() []string {
 	return []string{
 		"core/store/storetest/...",
+		"core/model/modeltest/...",
 		"core/store/pgtest/...",
 		"threadbind/threadbindtest/...",
 		"channels/channeltest/...",
