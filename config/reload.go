@@ -38,7 +38,7 @@ type Change struct {
 //
 //	live: agents.defaults.model: "a/b" -> "a/c"
 func (c Change) String() string {
-	return fmt.Sprintf("%s: %s: %s", c.label(), c.Path, c.difference())
+	return fmt.Sprintf("%s: %s: %s", c.label(), c.Path, c.Difference())
 }
 
 func (c Change) label() string {
@@ -48,7 +48,8 @@ func (c Change) label() string {
 	return string(c.Class) + " " + c.Owner
 }
 
-func (c Change) difference() string {
+// Difference says in words how the values differ, such as "a" -> "b".
+func (c Change) Difference() string {
 	switch {
 	case c.Old == "" && strings.HasPrefix(c.New, "{"):
 		return "added"
@@ -89,7 +90,7 @@ func (p Plan) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range p {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.label(), c.Path, c.difference())
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.label(), c.Path, c.Difference())
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -127,7 +126,7 @@ func (e *env) chat(ctx context.Context, o chatOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := g.app.Start(ctx); err != nil {
+	if err := g.start(ctx); err != nil {
 		return errors.Join(err, g.stop(atOnce))
 	}
 	err = e.talk(ctx, g.hub, inProcess(g.app.API(), true, nothingToClose), o, false)
@@ -138,13 +137,13 @@ func (e *env) chat(ctx context.Context, o chatOptions) error {
 const logName = "skein.log"
 
 // fileLog logs into the state folder.
-func fileLog(cfg *config.Config) (log *slog.Logger, done func(), err error) {
+func fileLog(cfg *config.Config) (log logger, done func(), err error) {
 	if err := os.MkdirAll(cfg.StateDir(), 0o700); err != nil {
-		return nil, nil, err
+		return logger{}, nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(cfg.StateDir(), logName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the log: %w", err)
+		return logger{}, nil, fmt.Errorf("open the log: %w", err)
 	}
 	return newLog(cfg, f), func() { _ = f.Close() }, nil
 }

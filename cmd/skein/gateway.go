@@ -29,19 +29,21 @@ type gateway struct {
 	server *http.Server
 	served chan struct{}
 	cancel context.CancelFunc // ends the requests in progress
+	log    logger
+	reload *reloading // nil before start
 }
 
 // gatewayOptions make a gateway.
 type gatewayOptions struct {
 	cfg  *config.Config
-	log  *slog.Logger
+	log  logger
 	load func() (*config.Config, error) // for a reload
 }
 
 // openGateway takes the state folder, opens console and store, and joins the
 // runtime. Nothing is received before start. An error leaves nothing open.
 func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
-	g := &gateway{env: e, cfg: o.cfg, served: make(chan struct{})}
+	g := &gateway{env: e, cfg: o.cfg, log: o.log, served: make(chan struct{})}
 	var err error
 	if g.socket, err = app.ListenSocket(o.cfg.StateDir()); err != nil {
 		return nil, err
@@ -50,14 +52,14 @@ func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
 		return nil, errors.Join(err, g.socket.Close())
 	}
 	g.app, err = app.New(app.Options{
-		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log,
+		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log.Logger, Applied: o.log.follow,
 		Split: splitText, Render: renderText, Literal: literalText, LoadConfig: o.load, Began: e.began,
 		Disk: app.DiskOf, AgentPlace: agentPlace,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.closeHub(), g.socket.Close())
 	}
-	g.serve(o.log)
+	g.serve(o.log.Logger)
 	return g, nil
 }
 
@@ -129,10 +131,22 @@ func (g *gateway) serve(log *slog.Logger) {
 	}()
 }
 
+// start starts the runtime, and watches the configuration from then on.
+func (g *gateway) start(ctx context.Context) error {
+	if err := g.app.Start(ctx); err != nil {
+		return err
+	}
+	g.reload = startReloading(g, g.env.configOptions(), g.log.Logger)
+	return nil
+}
+
 // stop ends the gateway: turns in progress finish until ctx ends, then what
 // waits on the socket is cut.
 func (g *gateway) stop(ctx context.Context) error {
 	err := g.app.Stop(ctx)
+	if g.reload != nil {
+		err = errors.Join(err, g.reload.stop())
+	}
 	g.cancel()
 	err = errors.Join(err, g.closeHub(), g.server.Close())
 	<-g.served

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 )
@@ -69,4 +70,23 @@ func TestColorOnlyOnATerminal(t *testing.T) {
 	e := &env{stdout: &bytes.Buffer{}, lookup: noVariables, clock: clock.Real{}}
 	require.False(t, e.color())
 	require.False(t, e.printer().color)
+}
+
+// TestB343_TheLogFollowsItsLevel: logging.level is a live key.
+func TestB343_TheLogFollowsItsLevel(t *testing.T) {
+	level := func(word string) *config.Config {
+		cfg, _, err := config.Parse("<test>", []byte(`{ logging: { level: "`+word+`" } }`), config.Options{})
+		require.NoError(t, err)
+		return cfg
+	}
+	var out bytes.Buffer
+	log := newLog(level("warn"), &out)
+	log.Info("first")
+	log.follow(level("debug"))
+	log.Debug("second")
+	log.follow(level("error"))
+	log.Warn("third")
+	require.NotContains(t, out.String(), "first")
+	require.Contains(t, out.String(), "second")
+	require.NotContains(t, out.String(), "third")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,11 @@ enabled channel has begun its first attempt to connect.
 
 SIGINT or SIGTERM stops it: it takes no new work, lets turns finish for
 gateway.shutdownGraceSeconds, and exits 0; what did not finish goes on at the next
-start. A second signal stops it at once.`,
+start. A second signal stops it at once.
+
+When a file of the configuration changes, and on SIGHUP, it is read again: what
+can be applied is applied at once, and the plan is logged. A configuration that
+is not valid changes nothing.`,
 		RunE: does(func(ctx context.Context, _ []string) error {
 			if err := e.refuseInScript("run"); err != nil {
 				return err
@@ -54,13 +59,13 @@ func (e *env) run(ctx context.Context, readyFD int) error {
 		return err
 	}
 	log := newLog(cfg, e.stderr)
-	logWarnings(log, warnings)
-	return e.serveUntilStopped(ctx, cfg, log, e.reloader(name, log), readyFD)
+	logWarnings(log.Logger, warnings)
+	return e.serveUntilStopped(ctx, cfg, log, e.reloader(name, log.Logger, warnings), readyFD)
 }
 
 // serveUntilStopped runs a gateway until a signal ends it.
 func (e *env) serveUntilStopped(
-	ctx context.Context, cfg *config.Config, log *slog.Logger, load func() (*config.Config, error), readyFD int,
+	ctx context.Context, cfg *config.Config, log logger, load func() (*config.Config, error), readyFD int,
 ) error {
 	running, atOnce, stop := signals(ctx)
 	defer stop()
@@ -68,7 +73,7 @@ func (e *env) serveUntilStopped(
 	if err != nil {
 		return err
 	}
-	if err := g.app.Start(running); err != nil {
+	if err := g.start(running); err != nil {
 		if running.Err() != nil { // told to stop before it was ready
 			err = nil
 		}
@@ -86,11 +91,17 @@ func (e *env) serveUntilStopped(
 	return err
 }
 
-// reloader reads the configuration file again.
-func (e *env) reloader(name string, log *slog.Logger) func() (*config.Config, error) {
+// reloader reads the configuration file again. Warnings that it gave before are
+// not repeated.
+func (e *env) reloader(name string, log *slog.Logger, known config.Warnings) func() (*config.Config, error) {
 	return func() (*config.Config, error) {
 		cfg, warnings, err := e.loadFully(name)
-		logWarnings(log, warnings)
+		if err == nil {
+			logWarnings(log, slices.DeleteFunc(slices.Clone(warnings), func(w config.Problem) bool {
+				return slices.ContainsFunc(known, func(k config.Problem) bool { return k.Path == w.Path && k.Message == w.Message })
+			}))
+			known = warnings
+		}
 		return cfg, err
 	}
 }

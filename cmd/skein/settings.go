@@ -67,17 +67,31 @@ func (e *env) loadFully(name string) (*config.Config, config.Warnings, error) {
 	return cfg, warnings, err
 }
 
+// logger is a log whose level follows the configuration.
+type logger struct {
+	*slog.Logger
+	level *slog.LevelVar
+}
+
 // newLog returns the log that the configuration asks for.
-func newLog(cfg *config.Config, w io.Writer) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.Logging.Level)); err != nil {
-		level = slog.LevelInfo
-	}
-	o := &slog.HandlerOptions{Level: level}
+func newLog(cfg *config.Config, w io.Writer) logger {
+	l := logger{level: new(slog.LevelVar)}
+	l.follow(cfg)
+	o := &slog.HandlerOptions{Level: l.level}
 	if cfg.Logging.Format == config.LogJSON {
-		return slog.New(slog.NewJSONHandler(w, o))
+		l.Logger = slog.New(slog.NewJSONHandler(w, o))
+	} else {
+		l.Logger = slog.New(slog.NewTextHandler(w, o))
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return l
+}
+
+// follow takes over the level of a configuration.
+func (l logger) follow(cfg *config.Config) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Logging.Level)); err == nil {
+		l.level.Set(level)
+	}
 }
 
 // printWarnings prints one line for each warning.

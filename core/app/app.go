@@ -99,6 +99,7 @@ type App struct {
 	state    appState
 	readyAt  time.Time
 
+	reading  sync.Mutex // held by ReloadFile
 	reload   sync.Mutex
 	reloaded reloadState
 	ctx      context.Context
@@ -150,6 +151,9 @@ func New(opts Options) (*App, error) {
 
 // live returns the configuration in force.
 func (a *App) live() *snapshot { return a.snap.Load() }
+
+// Config returns the configuration in force. It must not be changed.
+func (a *App) Config() *config.Config { return a.live().cfg }
 
 // open opens the store.
 func (a *App) open() error {

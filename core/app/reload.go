@@ -298,6 +298,8 @@ func (a *App) ReloadFile(ctx context.Context) (Reloaded, error) {
 	if a.opts.LoadConfig == nil {
 		return Reloaded{}, core.Errorf("reload_unavailable", "this gateway does not know where its configuration comes from")
 	}
+	a.reading.Lock() // what was read last is in force last
+	defer a.reading.Unlock()
 	next, err := a.opts.LoadConfig()
 	if err != nil {
 		return Reloaded{}, a.refuse(err)
