@@ -72,6 +72,6 @@ type Retention struct {
 	OutboxDays int `json:"outboxDays" default:"30" min:"1"`
 	// Keys by which redelivered messages are recognised.
 	DedupeDays int `json:"dedupeDays" default:"7" min:"1"`
-	// Notes of the runtime, such as that somebody was told something or used so much on a day, and what was seen in groups and not asked about.
+	// Records of the runtime: turns and tool calls that ended (their transcript stays), alerts, notes such as that somebody was told something or used so much on a day, and what was seen in groups and not asked about.
 	EventsDays int `json:"eventsDays" default:"30" min:"1"`
 }

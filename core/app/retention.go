@@ -54,6 +54,9 @@ func keeps(r config.Retention) []kept {
 		{store.GrownNotices, r.EventsDays},
 		{store.GrownUsage, r.EventsDays},
 		{store.GrownHistory, r.EventsDays},
+		{store.GrownAlerts, r.EventsDays},
+		{store.GrownTurns, r.EventsDays},
+		{store.GrownPace, 1}, // it counts for a minute
 		{store.GrownArchived, r.ArchivedDays},
 		{store.GrownTranscript, r.TranscriptDays},
 	} {

@@ -18,6 +18,9 @@ const (
 	GrownNotices    Grown = "notices"    // notes that a notice was given or a run undone
 	GrownArchived   Grown = "archived"   // archived sessions with all that is theirs, from the archiving
 	GrownTranscript Grown = "transcript" // rows of turns that have ended, of all sessions
+	GrownTurns      Grown = "turns"      // turns that have ended, with their tool calls, of all sessions; their transcript stays
+	GrownAlerts     Grown = "alerts"     // alerts, from when they happened last
+	GrownPace       Grown = "pace"       // how fast people write, from their last message
 	GrownUsage      Grown = "usage"      // what people used, from the end of the day
 )
 
@@ -34,8 +37,21 @@ const archivedFree = `FROM session AS s WHERE s.archived_at > 0
 const (
 	outboxHead = `(SELECT id, ended_at AS at FROM outbox WHERE state IN ('sent', 'withdrawn', 'dismissed') OR state = 'failed' AND tells = ''
 		ORDER BY id LIMIT 1000) AS head WHERE at > 0`
-	transcriptHead = `(SELECT t.id, CASE WHEN u.id IS NULL OR u.ended_at > 0 THEN t.at ELSE 0 END AS at
+	// A transcript stays whole while a turn of its session is in progress or
+	// waits, or a live run began with it: what goes on after a crash reads the same as before.
+	transcriptHead = `(SELECT t.id, CASE WHEN u.ended_at = 0
+			OR EXISTS (SELECT 1 FROM session AS s WHERE s.id = t.session_id AND s.owner <> '')
+			OR EXISTS (SELECT 1 FROM wait AS w WHERE w.session_id = t.session_id)
+			OR EXISTS (SELECT 1 FROM session AS f JOIN run AS r ON r.session_id = f.id
+				WHERE f.fork_session = t.session_id AND f.fork_session > 0 AND r.status IN ` + liveStatuses + `)
+		THEN 0 ELSE t.at END AS at
 		FROM transcript AS t LEFT JOIN turn AS u ON u.id = t.turn_id ORDER BY t.id LIMIT 1000) AS head WHERE at > 0`
+	// A turn stays that waits, that has an effect under way, or whose run lives.
+	turnHead = `(SELECT u.id, CASE WHEN EXISTS (SELECT 1 FROM wait AS w WHERE w.turn_id = u.id)
+			OR EXISTS (SELECT 1 FROM intent AS i WHERE i.turn_id = u.id AND i.state = 'open')
+			OR u.run_id <> '' AND EXISTS (SELECT 1 FROM run AS r WHERE r.id = u.run_id AND r.status IN ` + liveStatuses + `)
+		THEN 0 ELSE u.ended_at END AS at
+		FROM turn AS u ORDER BY u.id LIMIT 1000) AS head WHERE at > 0`
 )
 
 // Oldest returns from when the age of the oldest counts that may be swept, 0 if
@@ -48,6 +64,9 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 		GrownNotices:    `SELECT COALESCE(MIN(at), 0) FROM (SELECT MIN(at) AS at FROM once_notice UNION ALL SELECT MIN(at) AS at FROM tombstone) AS notices`,
 		GrownArchived:   `SELECT COALESCE(MIN(s.archived_at), 0) ` + archivedFree,
 		GrownTranscript: `SELECT COALESCE(MIN(at), 0) FROM ` + transcriptHead,
+		GrownTurns:      `SELECT COALESCE(MIN(at), 0) FROM ` + turnHead,
+		GrownAlerts:     `SELECT COALESCE(MIN(last_at), 0) FROM alert`,
+		GrownPace:       `SELECT COALESCE(MIN(at), 0) FROM pace`,
 		GrownUsage:      `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM usage_day`,
 	}[g]
 	if !ok {
@@ -84,6 +103,19 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 	case GrownUsage:
 		return tx.exec(`DELETE FROM usage_day WHERE (owner, day, session_id) IN (SELECT owner, day, session_id FROM usage_day
 			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
+	case GrownTurns:
+		old := `(SELECT id FROM ` + turnHead + ` AND at < $1 ORDER BY id LIMIT $2)`
+		for _, table := range []string{"step", "intent"} {
+			if _, err := tx.exec(`DELETE FROM `+table+` WHERE turn_id IN `+old, int64(before), limit); err != nil {
+				return 0, err
+			}
+		}
+		return tx.exec(`DELETE FROM turn WHERE id IN `+old, int64(before), limit)
+	case GrownAlerts:
+		return tx.exec(`DELETE FROM alert WHERE (kind, subject) IN (SELECT kind, subject FROM alert WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+			int64(before), limit)
+	case GrownPace:
+		return tx.exec(`DELETE FROM pace WHERE person IN (SELECT person FROM pace WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
 	case GrownArchived:
 		return tx.sweepArchived(before, limit)
 	}

@@ -18,7 +18,8 @@ func (s *suite) sweep(g store.Grown, before core.Millis, limit int) int64 {
 }
 
 func testRetention(s *suite) {
-	all := []store.Grown{store.GrownDedupe, store.GrownOutbox, store.GrownNotices, store.GrownArchived, store.GrownTranscript, store.GrownUsage, store.GrownHistory}
+	all := []store.Grown{store.GrownDedupe, store.GrownOutbox, store.GrownNotices, store.GrownArchived, store.GrownTranscript,
+		store.GrownTurns, store.GrownAlerts, store.GrownPace, store.GrownUsage, store.GrownHistory}
 	for _, g := range all {
 		require.Zero(s, s.oldest(g), "%s of an empty store", g)
 		require.Zero(s, s.sweep(g, 1_000, 100), "%s", g)
@@ -97,4 +98,100 @@ func testRetentionOfSessions(s *suite) {
 	require.Equal(s, []string{"newer", "at work"}, s.whole(idle.ID), "the oldest goes first")
 	require.Equal(s, int64(1), s.sweep(store.GrownTranscript, 100, 100))
 	require.Equal(s, []string{"at work"}, s.whole(idle.ID), "a turn that goes on keeps its rows")
+}
+
+// testRetentionOfTurns: turns go with their tool calls, but for those that
+// something may still continue.
+func testRetentionOfTurns(s *suite) {
+	session := s.session()
+	made := make(map[string]store.Turn)
+	for _, name := range []string{"waits", "old", "opens", "works", "newer", "running"} {
+		t := s.turn(session.ID)
+		if name == "works" {
+			t = do(s, func(tx *store.Tx) (store.Turn, error) {
+				return tx.InsertTurn(store.Turn{Session: session.ID, Generation: 1, Kind: store.InboxTask, Lane: store.LaneSubagent, Run: "01RUN"})
+			})
+		}
+		made[name] = t
+		s.write(func(tx *store.Tx) error {
+			return tx.StartStep(store.Step{Turn: t.ID, Seq: 1, CallID: "c", Tool: "x"}, 1)
+		})
+		at := core.Millis(20)
+		switch name {
+		case "running":
+			continue
+		case "old":
+			at = 10
+		}
+		s.write(func(tx *store.Tx) error { return tx.EndTurn(t.ID, store.TurnDone, "", core.Usage{}, at) })
+	}
+	s.write(func(tx *store.Tx) error {
+		if err := tx.InsertWait(store.Wait{Turn: made["waits"].ID, Session: session.ID, Kind: "children"}); err != nil {
+			return err
+		}
+		if err := tx.InsertIntent(store.Intent{Turn: made["opens"].ID, Seq: 1, Kind: "spawn"}); err != nil {
+			return err
+		}
+		return tx.InsertRun(core.Run{ID: "01RUN", Root: "01RUN", TaskID: "01TASK", Session: session.ID, SessionKey: session.Key, Status: core.RunQueued, Delivery: core.DeliveryPending})
+	})
+	left := func() (names []string) {
+		s.Helper()
+		for _, name := range []string{"waits", "old", "opens", "works", "newer", "running"} {
+			steps := get(s, func(tx *store.Tx) ([]store.Step, error) { return tx.Steps(made[name].ID) })
+			err := s.db.Read(s.Context(), func(tx *store.Tx) error {
+				_, err := tx.TurnByID(made[name].ID)
+				return err
+			})
+			require.Equal(s, err == nil, len(steps) == 1, name)
+			if err == nil {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	require.Equal(s, core.Millis(10), s.oldest(store.GrownTurns))
+	require.Equal(s, int64(1), s.sweep(store.GrownTurns, 20, 100))
+	require.Equal(s, int64(1), s.sweep(store.GrownTurns, 100, 100))
+	require.Equal(s, []string{"waits", "opens", "works", "running"}, left())
+	s.write(func(tx *store.Tx) error {
+		if err := tx.DeleteWait(made["waits"].ID); err != nil {
+			return err
+		}
+		if err := tx.CloseIntent(made["opens"].ID, 1, ""); err != nil {
+			return err
+		}
+		_, err := tx.EndRun("01RUN", core.RunOK, "", "", false, core.DeliveryDelivered, 30)
+		return err
+	})
+	require.Equal(s, int64(3), s.sweep(store.GrownTurns, 100, 100))
+	require.Equal(s, []string{"running"}, left())
+}
+
+// testRetentionOfTranscripts: what a turn in progress or a live fork reads
+// stays.
+func testRetentionOfTranscripts(s *suite) {
+	busy, parent := s.session(), s.session()
+	say := func(session int64, text string) int64 {
+		return do(s, func(tx *store.Tx) (int64, error) {
+			return tx.AppendRow(store.Row{Session: session, Generation: 1, Kind: "user", Body: text, At: 10})
+		})
+	}
+	say(busy.ID, "said")
+	last := say(parent.ID, "told")
+	fork := s.fork(parent.ID, last)
+	s.write(func(tx *store.Tx) error {
+		if _, err := tx.OwnSession(busy.ID, "n1"); err != nil {
+			return err
+		}
+		return tx.InsertRun(core.Run{ID: "01RUN", Root: "01RUN", TaskID: "01TASK", Session: fork.ID, SessionKey: fork.Key, Status: core.RunRunning, Delivery: core.DeliveryPending})
+	})
+	require.Zero(s, s.sweep(store.GrownTranscript, 1_000_000, 100))
+	s.write(func(tx *store.Tx) error { return tx.ReleaseSession(busy.ID, false, 1) })
+	require.Equal(s, int64(1), s.sweep(store.GrownTranscript, 1_000_000, 100))
+	require.Equal(s, []string{"told"}, s.whole(fork.ID))
+	s.write(func(tx *store.Tx) error {
+		_, err := tx.EndRun("01RUN", core.RunOK, "", "", false, core.DeliveryDelivered, 30)
+		return err
+	})
+	require.Equal(s, int64(1), s.sweep(store.GrownTranscript, 1_000_000, 100))
 }

@@ -75,6 +75,8 @@ func Run(t *testing.T, b Backend) {
 		{"Usage", testUsage},
 		{"Retention", testRetention},
 		{"RetentionOfSessions", testRetentionOfSessions},
+		{"RetentionOfTurns", testRetentionOfTurns},
+		{"RetentionOfTranscripts", testRetentionOfTranscripts},
 		{"Pace", testPace},
 		{"TurnsOf", testTurnsOf},
 		{"Alerts", testAlerts},
