@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // load reads what the turn needs: its run, its definition, the prompt. It
@@ -47,7 +47,7 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 	if !known {
 		return &Outcome{
 			State: store.TurnFailed, Status: core.RunError,
-			Detail: fmt.Sprintf("the agent %q is not configured any more", t.l.Session.Agent),
+			Detail: words.English().DetailAgentGone(t.l.Session.Agent),
 		}, nil
 	}
 	t.tools = t.r.opts.Catalogue.Tools(ctx, Scope{Agent: def.ID, Session: t.l.Session, Turn: t.l.Turn, Run: t.run, Model: t.modelRef()})

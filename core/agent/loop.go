@@ -10,6 +10,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -98,7 +99,7 @@ func (t *turn) finalAnswer(text string) {
 // said so far. The steps before a crash count.
 func (t *turn) stopLooping(ctx context.Context, limit int) error {
 	t.out.State, t.out.Status, t.out.Partial = store.TurnFailed, core.RunError, true
-	t.out.Detail = fmt.Sprintf("it was stopped after %d steps without an answer (maxSteps)", limit)
+	t.out.Detail = words.English().DetailStepLimit(limit)
 	return t.end(ctx)
 }
 

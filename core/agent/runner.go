@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -269,12 +270,12 @@ func (t *turn) settle(ctx context.Context, err error) error {
 	case errors.Is(cause, kernel.ErrStopping), errors.Is(cause, store.ErrNodeLost):
 		return cause // it is continued, here or on another node
 	case errors.Is(cause, errRunTimeout), errors.Is(cause, errTurnTimeout):
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, cause.Error()
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, ended(cause)
 	case errors.Is(cause, kernel.ErrInterrupted):
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, cause.Error()
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, ended(cause)
 		t.out.Text = ""
 	case cause != nil:
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, cause.Error()
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, ended(cause)
 	default:
 		t.out.State, t.out.Status = store.TurnFailed, core.RunError
 		t.out.Detail = explain(err)
@@ -317,7 +318,7 @@ func (t *turn) dead(ctx context.Context) error {
 		return err
 	}
 	t.out.State, t.out.Status = store.TurnDead, core.RunInterrupted
-	t.out.Detail = "it was interrupted several times without getting anywhere and has been set aside"
+	t.out.Detail = words.English().DetailSetAside()
 	return t.end(ctx)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -74,4 +75,19 @@ func explainBadRequest(e *model.Error) string {
 		return w.DetailModelUnknown()
 	}
 	return w.DetailModelBadRequest()
+}
+
+// ended words what ended a turn's context.
+func ended(cause error) string {
+	switch {
+	case errors.Is(cause, errRunTimeout):
+		return words.English().DetailRunTimeout()
+	case errors.Is(cause, errTurnTimeout):
+		return words.English().DetailTurnTimeout()
+	case errors.Is(cause, kernel.ErrInterrupted):
+		return words.English().DetailNewerMessage()
+	case errors.Is(cause, kernel.ErrStopped):
+		return words.English().DetailStopped()
+	}
+	return cause.Error()
 }

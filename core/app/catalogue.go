@@ -61,6 +61,8 @@ func (c subagentConfig) Subagents(id string) subagent.Settings {
 	}
 }
 
+func (c subagentConfig) Language() words.Language { return c.a.live().words }
+
 func (c subagentConfig) AgentKnown(id string) bool {
 	_, ok := c.a.live().agents[id]
 	return ok

@@ -16,6 +16,7 @@ import (
 	"github.com/skein-bot/skein/core/model/anthropic"
 	"github.com/skein-bot/skein/core/model/openai"
 	"github.com/skein-bot/skein/core/model/scripted"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // provider is a model provider and the settings it was made from.
@@ -115,8 +116,7 @@ func (l *snapshot) model(ref string) (model.Provider, string, error) {
 	name, _, info, ok := l.cfg.Model(ref)
 	p, made := l.providers[name]
 	if !ok || !made {
-		return nil, "", core.Errorf("model_unknown", "the model %q is not configured", ref).
-			WithRemedy("models are written <provider>/<model id>; providers: %s", l.providerNames())
+		return nil, "", words.RefuseModelUnknownHere("model_unknown", ref, l.providerNames())
 	}
 	return p.Provider, info.ID, nil
 }

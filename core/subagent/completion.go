@@ -11,6 +11,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // completion makes the typed event of an ended run.
@@ -95,7 +96,7 @@ func (e *Engine) GaveUp(tx *store.Tx, row store.Outbox, now core.Millis) error {
 		if err != nil {
 			return err
 		}
-		if err := e.blocked(tx, run, fmt.Sprintf("message %d is %s: %s", row.ID, row.State, row.Error), now); err != nil {
+		if err := e.blocked(tx, run, words.English().DetailMessageLost(row.Error, int(row.ID), string(row.State)), now); err != nil {
 			return err
 		}
 	}

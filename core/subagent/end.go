@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -82,7 +82,7 @@ func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
 	if out.Dropped > 0 && !l.Turn.ReplyTo.IsZero() {
 		_, _, err := e.Poster.Post(tx, store.Outbox{
 			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID,
-			Text: fmt.Sprintf("%d messages were more than the queue holds, and did not get an answer of their own.", out.Dropped),
+			Text: e.Config.Language().FailureDropped(out.Dropped),
 			At:   e.World.Now(),
 		})
 		if err != nil {
@@ -133,7 +133,7 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 		text = run.Result // said before it waited
 	}
 	if status == core.RunOK && out.CallsFailed {
-		status, detail, partial = core.RunError, "every tool call failed", true
+		status, detail, partial = core.RunError, words.English().DetailCallsFailed(), true
 	}
 	if status == core.RunError && !partial {
 		text = ""
@@ -166,11 +166,11 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 	case out.State == store.TurnCancelled && out.Status == core.RunCancelled:
 		text = "" // whoever stopped it was told
 	case out.State != store.TurnDone:
-		text, kind = "This did not work: "+out.Detail+".", store.OutNotice
+		text, kind = e.Config.Language().FailureTurn(out.Detail), store.OutNotice
 	case text == "" && out.Silence != "":
 		return e.settle(tx, untold, core.DeliveryNotRequired)
 	case text == "" && !out.Spoke && len(out.Events) == 0:
-		text, kind = "(The agent finished without an answer.)", store.OutNotice
+		text, kind = e.Config.Language().FailureNoAnswer(), store.OutNotice
 	}
 	if out.State == store.TurnDone && (text != "" || out.Spoke) {
 		if text == "" { // what it said on the way is the answer
@@ -278,13 +278,13 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 		}
 		to := target(out, r, r.Origin)
 		if to.IsZero() {
-			if err := e.blocked(tx, r, "there is no conversation to tell it in", e.World.Now()); err != nil {
+			if err := e.blocked(tx, r, words.English().DetailNowhere(), e.World.Now()); err != nil {
 				return err
 			}
 			continue
 		}
 		_, _, err = e.Poster.Post(tx, store.Outbox{
-			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(r),
+			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(e.Config.Language(), r),
 			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, At: e.World.Now(),
 		})
 		if err != nil {
@@ -297,50 +297,12 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 // onceKey names an outcome for ever.
 func onceKey(r core.Run) string { return fmt.Sprintf("run/%s/%d", r.SessionKey, r.Completion) }
 
-// Notice is what the runtime says about an outcome where no agent does.
-func Notice(r core.Run) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", r.Name(), statusWords(r.Status))
-	if r.Detail != "" && r.Status != core.RunOK {
-		fmt.Fprintf(&b, ": %s", r.Detail)
-	}
-	b.WriteByte('.')
-	switch text := strings.TrimSpace(r.Result); {
-	case text == "" && r.Status == core.RunOK:
-		b.WriteString(" It finished without output.")
-	case text != "":
-		if r.Partial {
-			b.WriteString(" What it had so far:")
-		}
-		b.WriteString("\n\n" + excerpt(text, noticeExcerpt))
-	}
-	return b.String()
-}
-
 func excerpt(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
 		return s
 	}
 	return string(runes[:n]) + "…"
-}
-
-func statusWords(s core.RunStatus) string {
-	switch s {
-	case core.RunOK:
-		return "is done"
-	case core.RunError:
-		return "failed"
-	case core.RunTimeout:
-		return "ran out of time"
-	case core.RunCancelled:
-		return "was stopped"
-	case core.RunInterrupted:
-		return "was interrupted (unknown effects)"
-	case core.RunBudget:
-		return "used up its budget"
-	}
-	return string(s)
 }
 
 // Ended says how a run ended.
@@ -403,12 +365,12 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool) (core.Add
 	}
 	text, kind := run.Result, store.OutFinal
 	if run.Status != core.RunOK || text == "" {
-		text, kind = Notice(run), store.OutNotice
+		text, kind = Notice(e.Config.Language(), run), store.OutNotice
 	}
 	to := b.Address
 	if b.Status == core.BindingSuspended {
 		to = b.Address.ParentConversation()
-		text = fmt.Sprintf("(%s cannot be written to at present, so this comes here.)\n\n%s", "The thread of "+run.Name(), text)
+		text = e.Config.Language().MovedSuspended(run.Name()) + "\n\n" + text
 	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{
 		OnceKey: onceKey(run), Kind: kind, Address: to, Persona: b.Label, Text: text, Session: run.Session, Run: run.ID,

@@ -9,6 +9,7 @@ import (
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -31,6 +32,8 @@ type Config interface {
 	Subagents(agentID string) Settings
 	// AgentKnown reports whether an agent is configured.
 	AgentKnown(id string) bool
+	// Language is the one in which people are spoken to.
+	Language() words.Language
 	Agents() []string
 	// Model returns an agent's own model; ModelKnown whether a reference can
 	// be resolved.
@@ -186,7 +189,7 @@ func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
 		return nil, err
 	}
 	if !run.Status.Live() {
-		return &agent.Outcome{State: store.TurnCancelled, Status: run.Status, Detail: "the run has ended"}, nil
+		return &agent.Outcome{State: store.TurnCancelled, Status: run.Status, Detail: words.English().DetailRunOver()}, nil
 	}
 	if l.Resumed {
 		if out, err := e.mayResume(tx, l, run, now); out != nil || err != nil {
@@ -203,7 +206,7 @@ func (e *Engine) mayResume(tx *store.Tx, l *kernel.Lease, run core.Run, now core
 	if run.StartedAt != 0 && now.Sub(run.StartedAt) > oldest {
 		return &agent.Outcome{
 			State: store.TurnCancelled, Status: core.RunInterrupted, Partial: true,
-			Detail: "the process ended while it was running, too long ago to go on (unknown effects)",
+			Detail: words.English().DetailTooOld(),
 		}, nil
 	}
 	n, err := tx.NoteResume(run.ID, now, now.Add(-resumeWindow))
@@ -211,7 +214,7 @@ func (e *Engine) mayResume(tx *store.Tx, l *kernel.Lease, run core.Run, now core
 		return nil, err
 	}
 	if n > resumeMax {
-		why := "it was interrupted again and again without finishing a step (unknown effects)"
+		why := words.English().DetailTombstone()
 		if err := tx.InsertTombstone(run.ID, why, now); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Recover reconciles what a crash may have left: threads reserved by turns
@@ -68,7 +69,7 @@ func (e *Engine) recoverRuns(ctx context.Context) error {
 				continue
 			}
 			e.Log.Warn("a run was left without anything to move it", "run", r.ID, "status", string(r.Status))
-			if err := e.finish(tx, r, Ended{Status: core.RunInterrupted, Detail: "it was lost at a restart (unknown effects)"}); err != nil {
+			if err := e.finish(tx, r, Ended{Status: core.RunInterrupted, Detail: words.English().DetailLost()}); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Stopped says what a stop ended.
@@ -40,7 +41,7 @@ func (e *Engine) Stop(tx *store.Tx, session int64) (Stopped, error) {
 	}
 	if own, err := tx.LiveRunOfSession(session); err == nil {
 		// Whoever waits for this run must not wait for ever.
-		end := Ended{Status: core.RunCancelled, Detail: "a person stopped it", Text: own.Result, Partial: true, Quiet: true}
+		end := Ended{Status: core.RunCancelled, Detail: words.English().DetailStoppedByPerson(), Text: own.Result, Partial: true, Quiet: true}
 		if err := e.finish(tx, own, end); err != nil {
 			return out, err
 		}
@@ -57,7 +58,7 @@ func (e *Engine) Stop(tx *store.Tx, session int64) (Stopped, error) {
 
 // stopRun marks a run cancelled; its own session is stopped with it.
 func (e *Engine) stopRun(tx *store.Tx, r core.Run, now core.Millis) error {
-	if _, err := tx.EndRun(r.ID, core.RunCancelled, "stopped", r.Result, true, core.DeliveryNotRequired, now); err != nil {
+	if _, err := tx.EndRun(r.ID, core.RunCancelled, words.English().DetailStopped(), r.Result, true, core.DeliveryNotRequired, now); err != nil {
 		return err
 	}
 	if _, _, err := e.stopSession(tx, r.Session, now); err != nil {

@@ -29,6 +29,7 @@
 //	{n:count}         a number that picks the plural form
 //	{d:duration}      a length of time, to the second, rounded up
 //	{d:age}           a length of time, at most two units, rounded down
+//	{why:detail}      text that Recall words
 //	{at:time}         a time of day with its date and zone; the caller chose the zone
 //	{at:moment}       the same with seconds
 //	{items:list}      texts with commas

@@ -37,6 +37,9 @@ func (l Language) Tag() string { return l.table().tag }
 // Name returns what the language calls itself, for example "Deutsch".
 func (l Language) Name() string { return l.table().name }
 
+// English returns the language that models, logs and programs read.
+func English() Language { return Language{} }
+
 // Shipped returns every language there is, English first.
 func Shipped() []Language {
 	out := make([]Language, len(tables()))

@@ -113,6 +113,8 @@ func read(kind, s string) (any, bool) {
 		return text, err == nil
 	case "duration", "age":
 		return readDuration(s)
+	case "detail":
+		return s, true
 	}
 	return raw(s), true
 }

@@ -86,8 +86,11 @@ func (l Language) form(kind string, value any) string {
 	case raw:
 		return string(v)
 	case string:
-		if kind == "quoted" {
+		switch kind {
+		case "quoted":
 			return l.quoted(v)
+		case "detail":
+			return l.Recall(v)
 		}
 		return v
 	case int:

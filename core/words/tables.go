@@ -65,6 +65,9 @@ const (
 	kDeliveryPending
 	kDeliverySessionQueued
 	kDetailAgentGone
+	kDetailCallsFailed
+	kDetailLost
+	kDetailMessageLost
 	kDetailModelAuth
 	kDetailModelBadRequest
 	kDetailModelFailed
@@ -83,12 +86,22 @@ const (
 	kDetailModelTrouble
 	kDetailModelTruncated
 	kDetailModelUnknown
+	kDetailNewerMessage
+	kDetailNowhere
+	kDetailRunOver
 	kDetailRunTimeout
 	kDetailSetAside
 	kDetailStepLimit
+	kDetailStopped
+	kDetailStoppedByPerson
+	kDetailTombstone
+	kDetailTooOld
 	kDetailTurnTimeout
 	kEditAnswered
 	kEditRunning
+	kFailureDropped
+	kFailureNoAnswer
+	kFailureTurn
 	kFitEarlier
 	kFitMore
 	kFocusDone
@@ -147,8 +160,19 @@ const (
 	kMovedClosed
 	kMovedForbidden
 	kMovedGone
+	kMovedSuspended
 	kNewBegins
 	kNewBeginsWith
+	kNoticeBecause
+	kNoticeBudget
+	kNoticeCancelled
+	kNoticeError
+	kNoticeInterrupted
+	kNoticeNoOutput
+	kNoticeOk
+	kNoticePartial
+	kNoticePlain
+	kNoticeTimeout
 	kQueueCollect
 	kQueueConfigured
 	kQueueFollowup
@@ -166,6 +190,7 @@ const (
 	kRefuseGivenUp
 	kRefuseInherited
 	kRefuseModelUnknown
+	kRefuseModelUnknownHere
 	kRefuseNoOwner
 	kRefuseNoThreadHere
 	kRefuseNoThreadHereBecause
@@ -231,6 +256,9 @@ const (
 func recallable(k key) bool {
 	switch k {
 	case kDetailAgentGone,
+		kDetailCallsFailed,
+		kDetailLost,
+		kDetailMessageLost,
 		kDetailModelAuth,
 		kDetailModelBadRequest,
 		kDetailModelFailed,
@@ -249,9 +277,16 @@ func recallable(k key) bool {
 		kDetailModelTrouble,
 		kDetailModelTruncated,
 		kDetailModelUnknown,
+		kDetailNewerMessage,
+		kDetailNowhere,
+		kDetailRunOver,
 		kDetailRunTimeout,
 		kDetailSetAside,
 		kDetailStepLimit,
+		kDetailStopped,
+		kDetailStoppedByPerson,
+		kDetailTombstone,
+		kDetailTooOld,
 		kDetailTurnTimeout:
 		return true
 	}
@@ -324,6 +359,9 @@ var shipped = [...]table{
 		kDeliveryPending:              {other: "pending"},
 		kDeliverySessionQueued:        {other: "told to its requester, not yet to you"},
 		kDetailAgentGone:              {other: "the agent {agent:quoted} is not configured any more"},
+		kDetailCallsFailed:            {other: "every tool call failed"},
+		kDetailLost:                   {other: "it was lost at a restart (unknown effects)"},
+		kDetailMessageLost:            {other: "message {id:int} is {state}: {error}"},
 		kDetailModelAuth:              {other: "the model did not answer: its credentials were refused; an operator must check the configured key"},
 		kDetailModelBadRequest:        {other: "the model did not answer: it refused the request as malformed; start afresh with /new, and tell an operator if that does not help"},
 		kDetailModelFailed:            {other: "the model did not answer: the call failed; try again, and tell an operator if it lasts"},
@@ -342,12 +380,22 @@ var shipped = [...]table{
 		kDetailModelTrouble:           {other: "the model did not answer: its service has trouble (status {status:int}); try again in a few minutes"},
 		kDetailModelTruncated:         {other: "the model did not answer: its answer broke off; try again"},
 		kDetailModelUnknown:           {other: "the model did not answer: its service does not know it; an operator must check the model's name"},
+		kDetailNewerMessage:           {other: "interrupted by a newer message"},
+		kDetailNowhere:                {other: "there is no conversation to tell it in"},
+		kDetailRunOver:                {other: "the run has ended"},
 		kDetailRunTimeout:             {other: "the run's time limit is over"},
 		kDetailSetAside:               {other: "it was interrupted several times without getting anywhere and has been set aside"},
 		kDetailStepLimit:              {other: "it was stopped after {limit:int} steps without an answer (maxSteps)"},
+		kDetailStopped:                {other: "stopped"},
+		kDetailStoppedByPerson:        {other: "a person stopped it"},
+		kDetailTombstone:              {other: "it was interrupted again and again without finishing a step (unknown effects)"},
+		kDetailTooOld:                 {other: "the process ended while it was running, too long ago to go on (unknown effects)"},
 		kDetailTurnTimeout:            {other: "the turn's time limit is over"},
 		kEditAnswered:                 {other: "You have edited a message that I have answered. /retry answers the new text instead."},
 		kEditRunning:                  {other: "I am answering what you wrote before your edit. When I am done, /retry answers the new text instead."},
+		kFailureDropped:               {other: "{n:count} messages were more than the queue holds, and did not get an answer of their own.", one: "1 message was more than the queue holds, and did not get an answer of its own."},
+		kFailureNoAnswer:              {other: "(The agent finished without an answer.)"},
+		kFailureTurn:                  {other: "This did not work: {why:detail}."},
 		kFitEarlier:                   {other: "… {n:int} earlier left out"},
 		kFitMore:                      {other: "… and {n:int} more"},
 		kFocusDone:                    {other: "{name} listens in the thread “{title}” now."},
@@ -406,8 +454,19 @@ var shipped = [...]table{
 		kMovedClosed:                  {other: "The thread is closed, so this comes here:"},
 		kMovedForbidden:               {other: "I may not write in the thread at present, so this comes here:"},
 		kMovedGone:                    {other: "The thread is gone, so this comes here:"},
+		kMovedSuspended:               {other: "(The thread of {name} cannot be written to at present, so this comes here.)"},
 		kNewBegins:                    {other: "A new conversation begins here."},
 		kNewBeginsWith:                {other: "A new conversation begins here, with the model {model}."},
+		kNoticeBecause:                {other: "{what}: {why:detail}."},
+		kNoticeBudget:                 {other: "{name} used up its budget"},
+		kNoticeCancelled:              {other: "{name} was stopped"},
+		kNoticeError:                  {other: "{name} failed"},
+		kNoticeInterrupted:            {other: "{name} was interrupted (unknown effects)"},
+		kNoticeNoOutput:               {other: "It finished without output."},
+		kNoticeOk:                     {other: "{name} is done"},
+		kNoticePartial:                {other: "What it had so far:"},
+		kNoticePlain:                  {other: "{what}."},
+		kNoticeTimeout:                {other: "{name} ran out of time"},
 		kQueueCollect:                 {other: "Messages wait for the answer in progress and then share one."},
 		kQueueConfigured:              {other: "Queue mode: {mode} (as configured). {meaning}"},
 		kQueueFollowup:                {other: "A message gets an answer of its own, after the one in progress."},
@@ -425,6 +484,7 @@ var shipped = [...]table{
 		kRefuseGivenUp:                {other: "the binding was given up meanwhile", remedy: "try again"},
 		kRefuseInherited:              {other: "this thread has no binding of its own, it follows the conversation around it", remedy: "use the command there"},
 		kRefuseModelUnknown:           {other: "the model {model:quoted} is not configured", remedy: "models are written <provider>/<model id>"},
+		kRefuseModelUnknownHere:       {other: "the model {model:quoted} is not configured", remedy: "models are written <provider>/<model id>; providers: {providers}"},
 		kRefuseNoOwner:                {other: "{name} was focused by nobody here, and only the owner or an operator may change that", remedy: "ask them, or an operator"},
 		kRefuseNoThreadHere:           {other: "no thread can be opened here", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
 		kRefuseNoThreadHereBecause:    {other: "no thread can be opened here: {reason}", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
@@ -546,6 +606,9 @@ var shipped = [...]table{
 		kDeliveryPending:              {other: "noch offen"},
 		kDeliverySessionQueued:        {other: "dem Auftraggeber gemeldet, dir noch nicht"},
 		kDetailAgentGone:              {other: "den Agenten {agent:quoted} gibt es in der Konfiguration nicht mehr"},
+		kDetailCallsFailed:            {other: "jeder Werkzeugaufruf ist fehlgeschlagen"},
+		kDetailLost:                   {other: "es ging bei einem Neustart verloren (Wirkung unbekannt)"},
+		kDetailMessageLost:            {other: "Nachricht {id:int} ist {state}: {error}"},
 		kDetailModelAuth:              {other: "das Modell hat nicht geantwortet: seine Zugangsdaten wurden abgelehnt; ein Betreiber muss den eingestellten Schlüssel prüfen"},
 		kDetailModelBadRequest:        {other: "das Modell hat nicht geantwortet: es hat die Anfrage als fehlerhaft abgelehnt; fang mit /new neu an, und sag einem Betreiber Bescheid, wenn das nicht hilft"},
 		kDetailModelFailed:            {other: "das Modell hat nicht geantwortet: der Aufruf ist fehlgeschlagen; versuch es noch einmal, und sag einem Betreiber Bescheid, wenn es so bleibt"},
@@ -564,12 +627,22 @@ var shipped = [...]table{
 		kDetailModelTrouble:           {other: "das Modell hat nicht geantwortet: sein Dienst ist gestört (Status {status:int}); versuch es in ein paar Minuten noch einmal"},
 		kDetailModelTruncated:         {other: "das Modell hat nicht geantwortet: seine Antwort brach ab; versuch es noch einmal"},
 		kDetailModelUnknown:           {other: "das Modell hat nicht geantwortet: sein Dienst kennt es nicht; ein Betreiber muss den Namen des Modells prüfen"},
+		kDetailNewerMessage:           {other: "von einer neueren Nachricht unterbrochen"},
+		kDetailNowhere:                {other: "es gibt keine Unterhaltung, um es zu melden"},
+		kDetailRunOver:                {other: "der Lauf ist zu Ende"},
 		kDetailRunTimeout:             {other: "die Zeitgrenze des Laufs ist erreicht"},
 		kDetailSetAside:               {other: "es wurde mehrmals unterbrochen, ohne voranzukommen, und ist beiseitegelegt"},
 		kDetailStepLimit:              {other: "es wurde nach {limit:int} Schritten ohne Antwort beendet (maxSteps)"},
+		kDetailStopped:                {other: "angehalten"},
+		kDetailStoppedByPerson:        {other: "jemand hat es angehalten"},
+		kDetailTombstone:              {other: "es wurde immer wieder unterbrochen, ohne einen Schritt zu beenden (Wirkung unbekannt)"},
+		kDetailTooOld:                 {other: "der Prozess endete, während es lief; das ist zu lange her, um fortzufahren (Wirkung unbekannt)"},
 		kDetailTurnTimeout:            {other: "die Zeitgrenze der Antwort ist erreicht"},
 		kEditAnswered:                 {other: "Du hast eine Nachricht geändert, die ich schon beantwortet habe. /retry beantwortet stattdessen den neuen Text."},
 		kEditRunning:                  {other: "Ich beantworte gerade, was du vor der Änderung geschrieben hast. Wenn ich fertig bin, beantwortet /retry stattdessen den neuen Text."},
+		kFailureDropped:               {other: "{n:count} Nachrichten waren mehr, als die Warteschlange fasst, und bekamen keine eigene Antwort.", one: "1 Nachricht war mehr, als die Warteschlange fasst, und bekam keine eigene Antwort."},
+		kFailureNoAnswer:              {other: "(Der Agent ist ohne Antwort fertig geworden.)"},
+		kFailureTurn:                  {other: "Das hat nicht geklappt: {why:detail}."},
 		kFitEarlier:                   {other: "… {n:int} frühere ausgelassen"},
 		kFitMore:                      {other: "… und {n:int} weitere"},
 		kFocusDone:                    {other: "{name} hört jetzt im Thread „{title}“ zu."},
@@ -628,8 +701,19 @@ var shipped = [...]table{
 		kMovedClosed:                  {other: "Der Thread ist geschlossen, deshalb kommt das hierher:"},
 		kMovedForbidden:               {other: "Ich darf im Thread zurzeit nicht schreiben, deshalb kommt das hierher:"},
 		kMovedGone:                    {other: "Den Thread gibt es nicht mehr, deshalb kommt das hierher:"},
+		kMovedSuspended:               {other: "(Im Thread von {name} kann zurzeit nicht geschrieben werden, deshalb kommt das hierher.)"},
 		kNewBegins:                    {other: "Hier beginnt eine neue Unterhaltung."},
 		kNewBeginsWith:                {other: "Hier beginnt eine neue Unterhaltung, mit dem Modell {model}."},
+		kNoticeBecause:                {other: "{what}: {why:detail}."},
+		kNoticeBudget:                 {other: "{name} hat das Budget verbraucht"},
+		kNoticeCancelled:              {other: "{name} wurde angehalten"},
+		kNoticeError:                  {other: "{name} ist gescheitert"},
+		kNoticeInterrupted:            {other: "{name} wurde unterbrochen (Wirkung unbekannt)"},
+		kNoticeNoOutput:               {other: "Es gibt kein Ergebnis."},
+		kNoticeOk:                     {other: "{name} ist fertig"},
+		kNoticePartial:                {other: "Der Stand bis dahin:"},
+		kNoticePlain:                  {other: "{what}."},
+		kNoticeTimeout:                {other: "{name} hat die Zeit überschritten"},
 		kQueueCollect:                 {other: "Nachrichten warten auf die laufende Antwort und teilen sich dann eine."},
 		kQueueConfigured:              {other: "Warteschlange: {mode} (wie eingerichtet). {meaning}"},
 		kQueueFollowup:                {other: "Eine Nachricht bekommt eine eigene Antwort, nach der laufenden."},
@@ -647,6 +731,7 @@ var shipped = [...]table{
 		kRefuseGivenUp:                {other: "die Bindung wurde inzwischen aufgegeben", remedy: "versuch es noch einmal"},
 		kRefuseInherited:              {other: "dieser Thread hat keine eigene Bindung, er folgt der Unterhaltung darum herum", remedy: "nimm den Befehl dort"},
 		kRefuseModelUnknown:           {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "Modelle schreibt man <provider>/<model id>"},
+		kRefuseModelUnknownHere:       {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "Modelle schreibt man <provider>/<model id>; Anbieter: {providers}"},
 		kRefuseNoOwner:                {other: "{name} wurde von niemandem hier geholt, und nur der Eigentümer oder ein Betreiber darf das ändern", remedy: "frag einen Betreiber"},
 		kRefuseNoThreadHere:           {other: "hier lässt sich kein Thread öffnen", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
 		kRefuseNoThreadHereBecause:    {other: "hier lässt sich kein Thread öffnen: {reason}", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
@@ -768,6 +853,9 @@ var shipped = [...]table{
 		kDeliveryPending:              {other: "pendiente"},
 		kDeliverySessionQueued:        {other: "comunicado a quien lo pidió, aún no a ti"},
 		kDetailAgentGone:              {other: "el agente {agent:quoted} ya no está configurado"},
+		kDetailCallsFailed:            {other: "fallaron todas las llamadas a herramientas"},
+		kDetailLost:                   {other: "se perdió en un reinicio (efectos desconocidos)"},
+		kDetailMessageLost:            {other: "el mensaje {id:int} está {state}: {error}"},
 		kDetailModelAuth:              {other: "el modelo no respondió: rechazaron sus credenciales; un operador debe revisar la clave configurada"},
 		kDetailModelBadRequest:        {other: "el modelo no respondió: rechazó la solicitud por estar mal formada; empieza de nuevo con /new y, si no ayuda, avisa a un operador"},
 		kDetailModelFailed:            {other: "el modelo no respondió: la llamada falló; inténtalo de nuevo y, si continúa, avisa a un operador"},
@@ -786,12 +874,22 @@ var shipped = [...]table{
 		kDetailModelTrouble:           {other: "el modelo no respondió: su servicio tiene problemas (estado {status:int}); inténtalo de nuevo en unos minutos"},
 		kDetailModelTruncated:         {other: "el modelo no respondió: su respuesta se cortó; inténtalo de nuevo"},
 		kDetailModelUnknown:           {other: "el modelo no respondió: su servicio no lo conoce; un operador debe revisar el nombre del modelo"},
+		kDetailNewerMessage:           {other: "interrumpido por un mensaje más nuevo"},
+		kDetailNowhere:                {other: "no hay conversación en la que comunicarlo"},
+		kDetailRunOver:                {other: "la ejecución terminó"},
 		kDetailRunTimeout:             {other: "se acabó el tiempo límite de la ejecución"},
 		kDetailSetAside:               {other: "se interrumpió varias veces sin avanzar y quedó apartado"},
 		kDetailStepLimit:              {other: "se detuvo tras {limit:int} pasos sin respuesta (maxSteps)"},
+		kDetailStopped:                {other: "detenido"},
+		kDetailStoppedByPerson:        {other: "una persona lo detuvo"},
+		kDetailTombstone:              {other: "se interrumpió una y otra vez sin terminar ningún paso (efectos desconocidos)"},
+		kDetailTooOld:                 {other: "el proceso terminó mientras estaba en curso, hace demasiado tiempo para continuar (efectos desconocidos)"},
 		kDetailTurnTimeout:            {other: "se acabó el tiempo límite de la respuesta"},
 		kEditAnswered:                 {other: "Editaste un mensaje que ya respondí. /retry responde en su lugar al texto nuevo."},
 		kEditRunning:                  {other: "Estoy respondiendo lo que escribiste antes de tu edición. Cuando termine, /retry responde en su lugar al texto nuevo."},
+		kFailureDropped:               {other: "{n:count} mensajes superaron lo que cabe en la cola y no tuvieron respuesta propia.", one: "1 mensaje superó lo que cabe en la cola y no tuvo respuesta propia."},
+		kFailureNoAnswer:              {other: "(El agente terminó sin dar respuesta.)"},
+		kFailureTurn:                  {other: "Esto no funcionó: {why:detail}."},
 		kFitEarlier:                   {other: "… {n:int} anteriores omitidos"},
 		kFitMore:                      {other: "… y {n:int} más"},
 		kFocusDone:                    {other: "{name} escucha ahora en el hilo «{title}»."},
@@ -850,8 +948,19 @@ var shipped = [...]table{
 		kMovedClosed:                  {other: "El hilo está cerrado; por eso esto llega aquí:"},
 		kMovedForbidden:               {other: "Por ahora no puedo escribir en el hilo; por eso esto llega aquí:"},
 		kMovedGone:                    {other: "El hilo ya no existe; por eso esto llega aquí:"},
+		kMovedSuspended:               {other: "(Por ahora no se puede escribir en el hilo de {name}; por eso esto llega aquí.)"},
 		kNewBegins:                    {other: "Aquí comienza una nueva conversación."},
 		kNewBeginsWith:                {other: "Aquí comienza una nueva conversación, con el modelo {model}."},
+		kNoticeBecause:                {other: "{what}: {why:detail}."},
+		kNoticeBudget:                 {other: "{name} agotó su presupuesto"},
+		kNoticeCancelled:              {other: "{name} se detuvo"},
+		kNoticeError:                  {other: "{name} falló"},
+		kNoticeInterrupted:            {other: "{name} se interrumpió (efectos desconocidos)"},
+		kNoticeNoOutput:               {other: "Terminó sin resultado."},
+		kNoticeOk:                     {other: "{name} terminó"},
+		kNoticePartial:                {other: "Lo que tenía hasta entonces:"},
+		kNoticePlain:                  {other: "{what}."},
+		kNoticeTimeout:                {other: "{name} se quedó sin tiempo"},
 		kQueueCollect:                 {other: "Los mensajes esperan a la respuesta en curso y luego comparten una."},
 		kQueueConfigured:              {other: "Modo de cola: {mode} (según la configuración). {meaning}"},
 		kQueueFollowup:                {other: "Un mensaje recibe su propia respuesta, después de la que está en curso."},
@@ -869,6 +978,7 @@ var shipped = [...]table{
 		kRefuseGivenUp:                {other: "la vinculación se abandonó mientras tanto", remedy: "inténtalo de nuevo"},
 		kRefuseInherited:              {other: "este hilo no tiene vinculación propia, sigue a la conversación que lo contiene", remedy: "usa el comando allí"},
 		kRefuseModelUnknown:           {other: "el modelo {model:quoted} no está configurado", remedy: "los modelos se escriben <provider>/<model id>"},
+		kRefuseModelUnknownHere:       {other: "el modelo {model:quoted} no está configurado", remedy: "los modelos se escriben <provider>/<model id>; proveedores: {providers}"},
 		kRefuseNoOwner:                {other: "nadie de aquí trajo a {name}, y solo el propietario o un operador puede cambiarlo", remedy: "pregunta a un operador"},
 		kRefuseNoThreadHere:           {other: "aquí no se puede abrir un hilo", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},
 		kRefuseNoThreadHereBecause:    {other: "aquí no se puede abrir un hilo: {reason}", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},

@@ -253,6 +253,17 @@ func (l Language) DetailAgentGone(agent string) string {
 	return l.say(kDetailAgentGone, arg{"agent", agent})
 }
 
+// DetailCallsFailed is "detail.calls-failed": every tool call failed
+func (l Language) DetailCallsFailed() string { return l.say(kDetailCallsFailed) }
+
+// DetailLost is "detail.lost": it was lost at a restart (unknown effects)
+func (l Language) DetailLost() string { return l.say(kDetailLost) }
+
+// DetailMessageLost is "detail.message-lost": message {id:int} is {state}: {error}
+func (l Language) DetailMessageLost(error string, id int, state string) string {
+	return l.say(kDetailMessageLost, arg{"error", error}, arg{"id", id}, arg{"state", state})
+}
+
 // DetailModelAuth is "detail.model.auth": the model did not answer: its credentials were refused; an operator must check the configured key
 func (l Language) DetailModelAuth() string { return l.say(kDetailModelAuth) }
 
@@ -313,6 +324,15 @@ func (l Language) DetailModelTruncated() string { return l.say(kDetailModelTrunc
 // DetailModelUnknown is "detail.model.unknown": the model did not answer: its service does not know it; an operator must check the model's name
 func (l Language) DetailModelUnknown() string { return l.say(kDetailModelUnknown) }
 
+// DetailNewerMessage is "detail.newer-message": interrupted by a newer message
+func (l Language) DetailNewerMessage() string { return l.say(kDetailNewerMessage) }
+
+// DetailNowhere is "detail.nowhere": there is no conversation to tell it in
+func (l Language) DetailNowhere() string { return l.say(kDetailNowhere) }
+
+// DetailRunOver is "detail.run-over": the run has ended
+func (l Language) DetailRunOver() string { return l.say(kDetailRunOver) }
+
 // DetailRunTimeout is "detail.run-timeout": the run's time limit is over
 func (l Language) DetailRunTimeout() string { return l.say(kDetailRunTimeout) }
 
@@ -324,6 +344,18 @@ func (l Language) DetailStepLimit(limit int) string {
 	return l.say(kDetailStepLimit, arg{"limit", limit})
 }
 
+// DetailStopped is "detail.stopped": stopped
+func (l Language) DetailStopped() string { return l.say(kDetailStopped) }
+
+// DetailStoppedByPerson is "detail.stopped-by-person": a person stopped it
+func (l Language) DetailStoppedByPerson() string { return l.say(kDetailStoppedByPerson) }
+
+// DetailTombstone is "detail.tombstone": it was interrupted again and again without finishing a step (unknown effects)
+func (l Language) DetailTombstone() string { return l.say(kDetailTombstone) }
+
+// DetailTooOld is "detail.too-old": the process ended while it was running, too long ago to go on (unknown effects)
+func (l Language) DetailTooOld() string { return l.say(kDetailTooOld) }
+
 // DetailTurnTimeout is "detail.turn-timeout": the turn's time limit is over
 func (l Language) DetailTurnTimeout() string { return l.say(kDetailTurnTimeout) }
 
@@ -332,6 +364,15 @@ func (l Language) EditAnswered() string { return l.say(kEditAnswered) }
 
 // EditRunning is "edit.running": I am answering what you wrote before your edit. When I am done, /retry answers the new text instead.
 func (l Language) EditRunning() string { return l.say(kEditRunning) }
+
+// FailureDropped is "failure.dropped": {n:count} messages were more than the queue holds, and did not get an answer of their own.
+func (l Language) FailureDropped(n int) string { return l.say(kFailureDropped, arg{"n", count(n)}) }
+
+// FailureNoAnswer is "failure.no-answer": (The agent finished without an answer.)
+func (l Language) FailureNoAnswer() string { return l.say(kFailureNoAnswer) }
+
+// FailureTurn is "failure.turn": This did not work: {why:detail}.
+func (l Language) FailureTurn(why string) string { return l.say(kFailureTurn, arg{"why", why}) }
 
 // FitEarlier is "fit.earlier": … {n:int} earlier left out
 func (l Language) FitEarlier(n int) string { return l.say(kFitEarlier, arg{"n", n}) }
@@ -525,6 +566,11 @@ func (l Language) MovedForbidden() string { return l.say(kMovedForbidden) }
 // MovedGone is "moved.gone": The thread is gone, so this comes here:
 func (l Language) MovedGone() string { return l.say(kMovedGone) }
 
+// MovedSuspended is "moved.suspended": (The thread of {name} cannot be written to at present, so this comes here.)
+func (l Language) MovedSuspended(name string) string {
+	return l.say(kMovedSuspended, arg{"name", name})
+}
+
 // NewBegins is "new.begins": A new conversation begins here.
 func (l Language) NewBegins() string { return l.say(kNewBegins) }
 
@@ -532,6 +578,42 @@ func (l Language) NewBegins() string { return l.say(kNewBegins) }
 func (l Language) NewBeginsWith(model string) string {
 	return l.say(kNewBeginsWith, arg{"model", model})
 }
+
+// NoticeBecause is "notice.because": {what}: {why:detail}.
+func (l Language) NoticeBecause(what string, why string) string {
+	return l.say(kNoticeBecause, arg{"what", what}, arg{"why", why})
+}
+
+// NoticeBudget is "notice.budget": {name} used up its budget
+func (l Language) NoticeBudget(name string) string { return l.say(kNoticeBudget, arg{"name", name}) }
+
+// NoticeCancelled is "notice.cancelled": {name} was stopped
+func (l Language) NoticeCancelled(name string) string {
+	return l.say(kNoticeCancelled, arg{"name", name})
+}
+
+// NoticeError is "notice.error": {name} failed
+func (l Language) NoticeError(name string) string { return l.say(kNoticeError, arg{"name", name}) }
+
+// NoticeInterrupted is "notice.interrupted": {name} was interrupted (unknown effects)
+func (l Language) NoticeInterrupted(name string) string {
+	return l.say(kNoticeInterrupted, arg{"name", name})
+}
+
+// NoticeNoOutput is "notice.no-output": It finished without output.
+func (l Language) NoticeNoOutput() string { return l.say(kNoticeNoOutput) }
+
+// NoticeOk is "notice.ok": {name} is done
+func (l Language) NoticeOk(name string) string { return l.say(kNoticeOk, arg{"name", name}) }
+
+// NoticePartial is "notice.partial": What it had so far:
+func (l Language) NoticePartial() string { return l.say(kNoticePartial) }
+
+// NoticePlain is "notice.plain": {what}.
+func (l Language) NoticePlain(what string) string { return l.say(kNoticePlain, arg{"what", what}) }
+
+// NoticeTimeout is "notice.timeout": {name} ran out of time
+func (l Language) NoticeTimeout(name string) string { return l.say(kNoticeTimeout, arg{"name", name}) }
 
 // QueueCollect is "queue.collect": Messages wait for the answer in progress and then share one.
 func (l Language) QueueCollect() string { return l.say(kQueueCollect) }
@@ -596,6 +678,11 @@ func RefuseInherited(code string) *core.Error { return refusalError(code, kRefus
 // RefuseModelUnknown is "refuse.model-unknown": the model {model:quoted} is not configured (models are written <provider>/<model id>)
 func RefuseModelUnknown(code string, model string) *core.Error {
 	return refusalError(code, kRefuseModelUnknown, arg{"model", model})
+}
+
+// RefuseModelUnknownHere is "refuse.model-unknown-here": the model {model:quoted} is not configured (models are written <provider>/<model id>; providers: {providers})
+func RefuseModelUnknownHere(code string, model string, providers string) *core.Error {
+	return refusalError(code, kRefuseModelUnknownHere, arg{"model", model}, arg{"providers", providers})
 }
 
 // RefuseNoOwner is "refuse.no-owner": {name} was focused by nobody here, and only the owner or an operator may change that (ask them, or an operator)

@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 func TestRecall(t *testing.T) {
 	de := language(t, "de")
 	tests := map[string]string{
-		Language{}.DetailModelNetwork():                                de.DetailModelNetwork(),
+		English().DetailModelRateLimitedFor(150 * time.Second):         "das Modell hat nicht geantwortet: es nimmt 2 Min. 30 Sek. lang keine Anfragen mehr an; versuch es danach noch einmal",
 		Language{}.DetailStepLimit(50):                                 de.DetailStepLimit(50),
 		Language{}.DetailAgentGone("a\"{b}"):                           de.DetailAgentGone("a\"{b}"),
 		RefuseQuota("quota", 3, 5).Error():                             "du hast 3 von höchstens 5 laufenden Bindungen (beende mit /unfocus eine, die du nicht mehr brauchst)",
@@ -249,6 +249,8 @@ func TestEveryDetailIsRecalled(t *testing.T) {
 				args = append(args, arg{p.name, count(rapid.IntRange(0, 9).Draw(t, p.name))})
 			case "duration", "age":
 				args = append(args, arg{p.name, time.Duration(rapid.IntRange(0, 1e6).Draw(t, p.name)) * time.Second})
+			case "detail":
+				args = append(args, arg{p.name, rapid.SampledFrom([]string{English().DetailModelSilent(), "boom", English().DetailModelTrouble(500)}).Draw(t, p.name)})
 			default:
 				if p.name != "" {
 					args = append(args, arg{p.name, rapid.StringMatching(`[a-z{}" ]{1,20}`).Draw(t, p.name)})

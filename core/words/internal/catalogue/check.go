@@ -14,7 +14,7 @@ type Param struct{ Name, Type string }
 // kinds returns the Go types of the kinds of placeholders.
 func kinds() map[string]string {
 	return map[string]string{
-		"": "string", "quoted": "string", "int": "int", "count": "count", "duration": "time.Duration", "age": "time.Duration",
+		"": "string", "quoted": "string", "detail": "string", "int": "int", "count": "count", "duration": "time.Duration", "age": "time.Duration",
 		"time": "time.Time", "moment": "time.Time", "list": "[]string", "and": "[]string",
 	}
 }
