@@ -33,7 +33,7 @@ func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client
 	options := fullscreen.Options{
 		People: people, Conversation: conversation, User: console.Local, In: e.stdin.(*os.File), Out: e.stdout.(*os.File),
 		Clock: e.clock, Zone: e.zone, NewKey: newKeys(), Overview: overview(c, o.cfg), Commands: chatCommands(), Greeting: o.greeting,
-		Reconnect: attached, Background: fullscreen.Background(o.background),
+		Reconnect: attached, Faults: e.stderr, Background: fullscreen.Background(o.background),
 	}
 	memory, err := fullscreen.OpenMemory(filepath.Join(o.cfg.StateDir(), memoryName))
 	if err != nil {

@@ -49,7 +49,8 @@ type Model struct {
 	notice   string
 	noticeAt time.Time
 
-	err error
+	err   error
+	fault string // the stack of a panic
 }
 
 // The messages of the program.
@@ -124,10 +125,24 @@ func (m *Model) Init() tea.Cmd {
 
 // Update implements tea.Model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	cmd := m.update(msg)
+	cmd := m.guarded(msg)
+	return m, tea.Batch(cmd, m.tick())
+}
+
+// guarded is update; a panic in it ends the program.
+func (m *Model) guarded(msg tea.Msg) (cmd tea.Cmd) {
+	defer func() {
+		if r := recover(); r != nil {
+			cmd = m.broke(fault(r))
+		}
+	}()
+	if m.fault != "" {
+		return nil
+	}
+	cmd = m.update(msg)
 	m.layoutInput()
 	m.look()
-	return m, tea.Batch(cmd, m.tick())
+	return cmd
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -184,6 +199,8 @@ func (m *Model) brought(msg tea.Msg) tea.Cmd {
 		return m.flush()
 	case workMsg:
 		return m.worked(msg)
+	case faultMsg:
+		return m.broke(string(msg))
 	case tickMsg:
 		m.ticking = false
 		m.frame++

@@ -264,6 +264,17 @@ func (p *place) news(seq uint64, user string) bool {
 	return false
 }
 
+// answered tells that the newest message is an answer, not what the runtime
+// says when a sub-agent comes or goes.
+func (p *place) answered() bool {
+	for _, m := range slices.Backward(p.messages) {
+		if !m.notice && !m.pending {
+			return p.at.Thread == "" || m.Persona != ""
+		}
+	}
+	return false
+}
+
 // know takes over a thread.
 func (s *places) know(t console.Thread) {
 	if !s.shown(t.Conversation) {

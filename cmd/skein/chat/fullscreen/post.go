@@ -3,6 +3,8 @@ package fullscreen
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -42,13 +44,30 @@ func (t *tasks) finish() {
 
 // do makes a command of something that may block until its context ends.
 func (m *Model) do(f func(ctx context.Context) tea.Msg) tea.Cmd {
-	return func() tea.Msg {
+	return func() (msg tea.Msg) {
 		if !m.tasks.begin() {
 			return nil
 		}
 		defer m.tasks.end()
+		defer func() {
+			if r := recover(); r != nil {
+				msg = faultMsg(fault(r))
+			}
+		}()
 		return f(m.ctx)
 	}
+}
+
+// faultMsg says that something panicked, with its stack.
+type faultMsg string
+
+func fault(r any) string { return fmt.Sprintf("panic: %v\n\n%s", r, debug.Stack()) }
+
+// broke ends the program after a panic, in order: the terminal is restored as
+// at any other end.
+func (m *Model) broke(what string) tea.Cmd {
+	m.fault = what
+	return m.fail(ErrBroken)
 }
 
 // wait blocks for a while; false is the end of ctx.
@@ -191,7 +210,7 @@ func (m *Model) fed(msg feedMsg) tea.Cmd {
 	m.after, m.typingAt = msg.feed.Seq, msg.feed.TypingSeq
 	for _, p := range m.places.apply(msg.feed, m.o.Clock.Now()) {
 		switch {
-		case p != here:
+		case p != here && p.answered():
 			m.places.answered = p
 			m.say(textAnswered(p.name()))
 		case p.scroll > 0 || !m.focused || wasAway:

@@ -3,6 +3,8 @@ package fullscreen
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -48,6 +50,10 @@ type Options struct {
 	// ending.
 	Reconnect bool
 
+	// Faults gets the stack of a panic, once the terminal is restored; nil
+	// discards it.
+	Faults io.Writer
+
 	// Background chooses colours; "" is auto.
 	Background Background
 	// Profile is how many colours there are; Unknown finds out.
@@ -86,7 +92,12 @@ func Run(ctx context.Context, o Options) (working int, err error) {
 	m.tasks.finish()
 	m.remember()
 	switch {
-	case errors.Is(err, tea.ErrProgramPanic):
+	case m.fault != "":
+		if o.Faults != nil {
+			fmt.Fprintln(o.Faults, m.fault)
+		}
+		return 0, ErrBroken
+	case errors.Is(err, tea.ErrProgramPanic): // while drawing: it has printed the stack
 		return 0, ErrBroken
 	case err != nil && ctx.Err() == nil:
 		return 0, err

@@ -116,7 +116,16 @@ func (m *Model) details(p *place, width int) string {
 	if p.at.Thread != "" {
 		indent = 4
 	}
-	return fill(strings.Repeat(" ", indent)+draw(m.theme.dim, clip(m.about(p), width-indent-1, m.measure)), width, m.measure)
+	return fill(strings.Repeat(" ", indent)+draw(m.theme.dim, clip(m.aboutIn(p, width-indent-1), width-indent-1, m.measure)), width, m.measure)
+}
+
+// aboutIn is about without the agent's name where there is no room for it.
+func (m *Model) aboutIn(p *place, room int) string {
+	text := m.about(p)
+	if m.measure(text) > room && p.work.Agent != "" {
+		text = strings.TrimPrefix(text, printable(p.work.Agent)+" · ")
+	}
+	return text
 }
 
 // about says who is in a place, what goes on there and when it ends.

@@ -73,7 +73,17 @@ func textWriting(who string, d time.Duration) string {
 	return fmt.Sprintf("%s is working · %s", who, duration(d))
 }
 
-func textEnds(d time.Duration) string { return "ends in " + duration(d) }
+func textEnds(d time.Duration) string {
+	switch { // minutes do not count far ahead
+	case d > 36*time.Hour:
+		d = d.Round(24 * time.Hour)
+	case d > 2*time.Hour:
+		d = d.Round(time.Hour)
+	case d > time.Minute:
+		d = d.Round(time.Minute)
+	}
+	return "ends in " + duration(d)
+}
 
 func textAnswered(name string) string { return name + " answered · ctrl+n goes there" }
 
@@ -112,7 +122,7 @@ func duration(d time.Duration) string {
 		return fmt.Sprintf("%dm", d/time.Minute)
 	case d < 24*time.Hour && d%time.Hour >= time.Minute:
 		return fmt.Sprintf("%dh %dm", d/time.Hour, d%time.Hour/time.Minute)
-	case d < 24*time.Hour:
+	case d < 48*time.Hour:
 		return fmt.Sprintf("%dh", d/time.Hour)
 	}
 	return fmt.Sprintf("%dd", d/(24*time.Hour))

@@ -157,16 +157,17 @@ func (m *Model) cover(rows []string) []string {
 		return rows
 	}
 	first := 0
-	n := min(len(list), suggestions, len(rows))
+	n := min(len(list), suggestions, len(rows)-1)
 	if at >= n {
 		first = at - n + 1
 	}
 	name := 0
-	for _, c := range list {
+	for _, c := range list[first : first+n] {
 		name = max(name, m.measure(commandLine(c)))
 	}
 	width := m.paneWidth()
 	name = min(name, width/2)
+	rows[len(rows)-n-1] = draw(m.theme.rule, strings.Repeat("─", width))
 	for i := range n {
 		c := list[first+i]
 		mark, style := "  ", m.theme.code

@@ -74,7 +74,7 @@ func breakLine(glyphs []glyph, start, room int) (end, next int) {
 	for i := start; i < len(glyphs); i++ {
 		g := glyphs[i]
 		blank := g.text == " "
-		if i > start && words && (blank || (g.width > 1 || glyphs[i-1].width > 1) && !closing(g.text)) {
+		if i > start && words && glyphs[i-1].text != " " && (blank || (g.width > 1 || glyphs[i-1].width > 1) && !closing(g.text)) {
 			end, next = i, i
 		}
 		words = words || !blank
