@@ -18,6 +18,11 @@ GOLANGCI_LINT_VERSION := v2.15.0
 TOOLS ?= $(shell $(GO) env GOPATH)/tools
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
+# An independent model service, in JavaScript; with a Node of its own where
+# there is none or an old one.
+AIMOCK_VERSION := 1.43.0
+AIMOCK := $(TOOLS)/aimock-$(AIMOCK_VERSION)
+
 # Two cores are busy with one step already, and the output stays in order.
 .NOTPARALLEL:
 
@@ -59,6 +64,10 @@ crash: ## Kill the process at every named crash point and check what is left
 		|| { echo 'there is no crash matrix' >&2; exit 1; }; \
 	$(GO) test -tags slow -run CrashMatrix -v -timeout 20m $$dirs
 
+.PHONY: peers
+peers: $(AIMOCK)/package.json ## Test against servers of other projects (needs npm)
+	SKEIN_AIMOCK=$(AIMOCK) $(GO) test -tags peers -run Peer -count=1 ./core/app
+
 .PHONY: examples
 examples: ## Play the examples with kills at random points, then the demo without a terminal
 	$(GO) run ./cmd/skein test examples/ --race-kill --repeat $(REPEAT)
@@ -98,7 +107,13 @@ tidy-check: ## Check that go.mod and go.sum are tidy
 ##@ Together
 
 .PHONY: ci
-ci: race slow lint verify tidy-check build examples crash ## Everything the CI runs after the plain tests
+ci: race slow lint verify tidy-check build examples peers crash ## Everything the CI runs after the plain tests
+
+$(AIMOCK)/package.json:
+	npm install --silent --no-audit --no-fund --prefix $(@D).new @copilotkit/aimock@$(AIMOCK_VERSION)
+	node -e 'const [a, b] = process.versions.node.split("."); process.exitCode = a > 20 || a == 20 && b >= 15 ? 0 : 1' \
+		|| npm install --silent --no-audit --no-fund --prefix $(@D).new node@22
+	rm -rf $(@D) && mv $(@D).new $(@D)
 
 # The linter is built from source with its own dependencies, away from go.mod.
 $(GOLANGCI_LINT):

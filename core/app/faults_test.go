@@ -28,6 +28,8 @@ const (
 	saysNoCredit   = failedPrefix + "its account has no credit left; an operator must look at the bill."
 	saysRefused    = failedPrefix + "it declined to answer; ask in other words, or start afresh with /new."
 	saysTooLarge   = failedPrefix + "its answer was too large to be used; ask for less at once."
+	saysTrouble500 = failedPrefix + "its service has trouble (status 500); try again in a few minutes."
+	saysLimited1s  = failedPrefix + "it takes no more requests for 1s; try again then."
 	saysNothing    = "(The agent finished without an answer.)"
 )
 
@@ -88,7 +90,7 @@ func faults() []fault {
 		{name: "429 inside the stream", answers: always(Stream(Failure("rate_limit_error", "slow down"))), tries: 5, want: saysLimited},
 
 		// The service is in trouble.
-		{name: "500", answers: always(Refuse(500, "api_error", "oops")), tries: 5, within: 16 * time.Second, want: failedPrefix + "its service has trouble (status 500); try again in a few minutes."},
+		{name: "500", answers: always(Refuse(500, "api_error", "oops")), tries: 5, within: 16 * time.Second, want: saysTrouble500},
 		{name: "500 once", answers: always(Refuse(500, "api_error", "oops"), Say("fine")), tries: 2, within: 2 * time.Second, want: "fine", stays: true},
 		{name: "502 with a page", answers: always(Status(502, "<html>Bad gateway</html>")), tries: 5, want: failedPrefix + "its service has trouble (status 502); try again in a few minutes."},
 		{name: "503", answers: always(Status(503, "")), tries: 5, want: saysOverloaded},
@@ -110,10 +112,12 @@ func faults() []fault {
 		{name: "cut off in a call", answers: always(Stream(call("a", `{"n":`))), tries: 5, want: saysBroken},
 		{name: "cut off once", answers: always(Stream(text), Say("fine")), tries: 2, want: "fine", stays: true},
 		{name: "no JSON in the middle", answers: always(Stream(text, Raw("event: content_block_delta\ndata: {nonsense\n\n"), end, End())), tries: 5, want: saysBroken},
+		{name: "JSON cut short", answers: always(Status(200, `{malformed json: <<<`)), tries: 5, want: saysBroken},
 		{name: "a page", answers: always(Status(200, "<html>Welcome</html>")), tries: 1, want: saysNoService},
 		{name: "nothing", answers: always(Stream()), tries: 1, want: saysNoService},
 		{name: "an endless answer", answers: always(Stream(slices.Repeat([]Event{Text(strings.Repeat("la ", 9999))}, 50)...)), tries: 1, want: saysTooLarge},
 		{name: "characters and lines split over packets", answers: always(ByteByByte(Text("héllo €🎉"), end, End())), tries: 1, want: "héllo €🎉", stays: true},
+		{name: "halves of characters", answers: always(Altered(strings.NewReplacer("~", `\ud83c`, "^", `\udf89`).Replace, Text("a~"), Text("^b"), end, End())), tries: 1, want: "a🎉b", stays: true},
 		{name: "CRLF", answers: always(Altered(func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }, Text("fine"), end, End())), tries: 1, want: "fine", stays: true},
 		{name: "no space behind data:", answers: always(Altered(func(s string) string { return strings.ReplaceAll(s, "data: ", "data:") }, Text("fine"), end, End())), tries: 1, want: "fine", stays: true},
 		{name: "comments between", answers: always(Stream(Raw(": hello\n\n"), Ping(), Text("fi"), Ping(), Text("ne"), end, End())), tries: 1, want: "fine", stays: true},

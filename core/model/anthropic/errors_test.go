@@ -47,6 +47,7 @@ func TestErrors(t *testing.T) {
 
 		{"200 with an error", says(200, js, failed("overloaded_error", "Overloaded")), model.Overloaded, "Overloaded"},
 		{"200 with an error of many lines", says(200, js, "\n{\n\"error\": {\"type\": \"rate_limit_error\"}}"), model.RateLimited, "reports an error"},
+		{"a whole answer cut short", says(200, js, `{"role":"assistant","content":[`), model.Truncated, "cannot be read"},
 		{"200 with other JSON", says(200, js, `{"hello":"world"}`), model.BadRequest, "is the base URL right?"},
 		{"calls announced, none made", sse(start + stop("tool_use") + end), model.Truncated, "holds none"},
 		{"200 with HTML", says(200, "text/html", "<html>\n<p>Welcome</p>"), model.BadRequest, "(status 200, text/html); is the base URL right?"},

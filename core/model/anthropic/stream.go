@@ -28,6 +28,7 @@ type stream struct {
 	yield func(model.Delta, error) bool
 
 	model    string // that was asked
+	halves   model.Surrogates
 	calls    []*partial
 	thoughts []*thought
 	argBytes int
@@ -87,7 +88,10 @@ func (s *stream) whole() error {
 		return f.typed(s.p, 0)
 	}
 	var m api.Message
-	if json.Unmarshal(body, &m) != nil || m.Role == "" {
+	switch err := json.Unmarshal(body, &m); {
+	case err != nil:
+		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+	case m.Role == "":
 		return s.p.noAnswer(s.resp)
 	}
 	for n, block := range m.Content {
@@ -118,7 +122,7 @@ func (s *stream) event(e ssestream.Event) error {
 	}
 	s.events = true
 	var m api.MessageStreamEventUnion
-	if err := json.Unmarshal(e.Data, &m); err != nil {
+	if err := json.Unmarshal(s.halves.Join(e.Data), &m); err != nil {
 		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("an event of the stream cannot be read: %w", err)}
 	}
 	return s.message(m)

@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 		{"an error beside its fields", sse(text("so") + event(`{"object":"error","message":"slow down","type":"x","code":429}`)), model.RateLimited, "slow down"},
 		{"finish_reason error", sse(text("so") + finish("error") + end), model.Overloaded, "with an error"},
 		{"calls announced, none made", sse(finish("tool_calls") + end), model.Truncated, "holds none"},
-		{"a whole answer cut short", says(200, js, `{"choices":[{"message":{"content":"a`), model.BadRequest, "is the base URL right?"},
+		{"a whole answer cut short", says(200, js, `{"choices":[{"message":{"content":"a`), model.Truncated, "cannot be read"},
 		{"content filter", sse(text("so") + finish("content_filter") + end), model.Refused, "content filter"},
 
 		{"cut off", sse(text("so")), model.Truncated, "without finish_reason or [DONE]"},

@@ -23,6 +23,7 @@ type stream struct {
 	resp  *http.Response
 	yield func(model.Delta, error) bool
 
+	halves   model.Surrogates
 	calls    assembly
 	usage    model.Usage
 	finish   string       // the finish_reason, "" until one came
@@ -60,8 +61,12 @@ func (s *stream) read() error {
 // does not stream, or something else.
 func (s *stream) whole() error {
 	var c chunk
-	if json.Unmarshal(s.stray.Bytes(), &c) != nil || len(c.Choices) == 0 {
-		return s.p.noAnswer(s.resp, s.stray.Bytes())
+	body := bytes.TrimSpace(s.stray.Bytes())
+	switch err := json.Unmarshal(body, &c); {
+	case err != nil && bytes.HasPrefix(body, []byte("{")):
+		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+	case err != nil, len(c.Choices) == 0:
+		return s.p.noAnswer(s.resp, body)
 	}
 	if err := s.chunk(c); err != nil {
 		return err
@@ -90,6 +95,7 @@ func (s *stream) line(line []byte) error {
 		return nil
 	}
 	s.events = true
+	data = s.halves.Join(data)
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return &model.Error{Class: model.Truncated, Err: fmt.Errorf("an event of the stream cannot be read: %w", err)}
