@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +13,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -100,14 +103,14 @@ func TestLongToolResultsAreCutInThePromptOnly(t *testing.T) {
 }
 
 func TestContextFilesAreCutWithAMark(t *testing.T) {
-	def := Definition{Instructions: "Help.", ContextFiles: []ContextFile{{"AGENTS.md", strings.Repeat("a", maxContextFile+1)}, {"TOOLS.md", "short"}}}
+	def := Definition{Instructions: "Help.", ContextFiles: []ContextFile{{Name: "AGENTS.md", Text: strings.Repeat("a", maxContextFile+1)}, {Name: "TOOLS.md", Text: "short"}}}
 	l := &kernel.Lease{Turn: store.Turn{ReplyTo: core.Address{Channel: "console", Account: "default", Conversation: "main", Thread: "t1"}}}
 	got := systemPrompt(def, l, "about", time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
 	require.True(t, strings.HasPrefix(got, "Help."))
 	require.Equal(t, 1, strings.Count(got, "[cut here"))
 	require.Contains(t, got, "# TOOLS.md\n\nshort")
 	require.Contains(t, got, "Monday, 30 November 2026, 12:00 UTC")
-	require.Contains(t, got, "in a thread")
+	require.Contains(t, got, "a thread of ")
 	require.True(t, strings.HasSuffix(got, "about"))
 }
 
@@ -142,4 +145,32 @@ type panicTool struct{}
 func (panicTool) Spec() core.ToolSpec { return core.ToolSpec{Name: "boom"} }
 func (panicTool) Invoke(context.Context, core.ToolScope, core.ToolCall) (core.ToolResult, error) {
 	panic("ouch")
+}
+
+// stuckTool does not look at its context.
+type stuckTool struct{ until chan struct{} }
+
+func (stuckTool) Spec() core.ToolSpec { return core.ToolSpec{Name: "stuck"} }
+func (s stuckTool) Invoke(context.Context, core.ToolScope, core.ToolCall) (core.ToolResult, error) {
+	<-s.until
+	return core.ToolResult{Text: "too late"}, nil
+}
+
+// TestAToolThatHangsDoesNotHangTheTurn: it gets its deadline and a little more,
+// then a typed error stands for its result.
+func TestAToolThatHangsDoesNotHangTheTurn(t *testing.T) {
+	stuck := stuckTool{make(chan struct{})}
+	defer close(stuck.until)
+	w := world.New(clock.Real{}, nil, 1)
+	turn := &turn{
+		r: New(Options{World: w, Log: slog.New(slog.DiscardHandler)}), l: new(kernel.Lease),
+		lim: Limits{ToolTimeout: time.Millisecond, ToolGrace: time.Millisecond},
+	}
+	ctx, cancel := w.Clock.WithTimeout(t.Context(), turn.lim.ToolTimeout)
+	defer cancel()
+	_, err := turn.invokeInTime(ctx, stuck, pendingCall{call: core.ToolCall{Name: "stuck"}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	res := failure(ctx, err, turn.lim.ToolTimeout)
+	require.True(t, res.Error)
+	require.Regexp(t, `^tool_timeout: the call was stopped after 1ms \(tools\.timeoutSeconds\)`, res.Text)
 }

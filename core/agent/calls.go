@@ -184,7 +184,7 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	if durable {
 		return t.runDurable(toolCtx, ctx, d, c)
 	}
-	result, err := invoke(toolCtx, x, t.scope(c.seq), c.call)
+	result, err := t.invokeInTime(toolCtx, x, c)
 	if stop := context.Cause(ctx); stop != nil {
 		return callResult{err: stop}
 	}
@@ -213,6 +213,36 @@ func repeatable(x core.Tool) bool {
 	}
 	s := x.Spec()
 	return s.ReadOnly || s.Idempotent
+}
+
+// invokeInTime calls a tool, and goes on without it where it has not ended a
+// while after its context did: a tool that hangs must not hang the conversation.
+// Its goroutine ends when the tool does; nothing takes its result any more.
+func (t *turn) invokeInTime(ctx context.Context, x core.Tool, c pendingCall) (core.ToolResult, error) {
+	type outcome struct {
+		res core.ToolResult
+		err error
+	}
+	ended := make(chan outcome, 1)
+	scope := t.scope(c.seq)
+	go func() {
+		res, err := invoke(ctx, x, scope, c.call)
+		ended <- outcome{res, err}
+	}()
+	select {
+	case o := <-ended:
+		return o.res, o.err
+	case <-ctx.Done():
+	}
+	grace := t.r.opts.World.Clock.NewTimer(t.lim.ToolGrace)
+	defer grace.Stop()
+	select {
+	case o := <-ended:
+		return o.res, o.err
+	case <-grace.C():
+		t.r.opts.Log.Warn("a tool does not end", "tool", c.call.Name, "session", t.l.Session.Key, "turn", t.l.Turn.ID)
+		return core.ToolResult{}, context.Cause(ctx)
+	}
 }
 
 // invoke calls a tool; a panic is its failure.

@@ -118,8 +118,11 @@ func itemBytes(i *model.Item) int {
 	for _, c := range i.Calls {
 		n += 24 + len(c.ID) + len(c.Name) + len(c.Args)
 	}
-	if i.Completion != nil || i.Compaction != nil {
-		n += len(model.Render(*i))
+	for _, t := range i.Thoughts {
+		n += len(t.Text) + len(t.Signature) + len(t.Redacted)
+	}
+	if i.Completion != nil || i.Compaction != nil || len(i.Context)+len(i.Files) > 0 {
+		n += len(model.Render(*i)) + 2*pictureTokens*len(i.Files)
 	}
 	return n
 }

@@ -22,32 +22,17 @@ const (
 // transcript keeps the whole.
 const maxPromptResult = 32 << 10
 
-// systemPrompt puts the parts of the system prompt together.
+// systemPrompt puts the parts of the system prompt together: what the operator
+// wrote, how to read marks and use tools, when and where the turn is, and about,
+// which says whether the place is bound and which sub-agents there are. What
+// changes from turn to turn comes last, so that services can keep what they
+// have read of the rest.
 func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(def.Instructions))
-	left := maxContextFiles
-	for _, f := range def.ContextFiles {
-		text := clipChars(f.Text, min(maxContextFile, left))
-		left -= utf8.RuneCountInString(text)
-		fmt.Fprintf(&b, "\n\n# %s\n\n%s", f.Name, text)
-	}
-	zone := def.Timezone
-	if zone == nil {
-		zone = now.Location()
-	}
-	fmt.Fprintf(&b, "\n\n# Now and here\n\nIt is %s.", now.In(zone).Format("Monday, 2 January 2006, 15:04 MST"))
-	if a := l.Turn.ReplyTo; !a.IsZero() {
-		fmt.Fprintf(&b, " This conversation is %s on %s", placeKind(l.Session.Kind), a.Channel)
-		if l.Session.Title != "" {
-			fmt.Fprintf(&b, ", titled %q", l.Session.Title)
-		}
-		if a.Thread != "" {
-			b.WriteString(", in a thread")
-		}
-		b.WriteString(".")
-	}
+	contextFiles(&b, def.ContextFiles, l.Session.Depth > 0)
 	b.WriteString("\n\n" + model.Guidance)
+	fmt.Fprintf(&b, "\n\n# Now and here\n\nIt is %s.%s", dateTime(now, def.Timezone), here(l))
 	if about != "" {
 		b.WriteString("\n\n")
 		b.WriteString(about)
@@ -55,15 +40,73 @@ func systemPrompt(def Definition, l *kernel.Lease, about string, now time.Time) 
 	return b.String()
 }
 
+// contextFiles writes the context files up to their limits. A sub-agent does not
+// get those that make the agent a person.
+func contextFiles(b *strings.Builder, files []ContextFile, child bool) {
+	left := maxContextFiles
+	for _, f := range files {
+		if child && f.Persona {
+			continue
+		}
+		if left == 0 {
+			fmt.Fprintf(b, "\n\n# %s\n\n[left out: the context files together are longer than %d characters]", f.Name, maxContextFiles)
+			continue
+		}
+		limit := min(maxContextFile, left)
+		left -= min(utf8.RuneCountInString(f.Text), limit)
+		fmt.Fprintf(b, "\n\n# %s\n\n%s", f.Name, clipChars(f.Text, limit))
+	}
+}
+
+// dateTime writes the time in a zone, nil being the host's, with the zone's
+// abbreviation, name and offset.
+func dateTime(now time.Time, zone *time.Location) string {
+	if zone != nil {
+		now = now.In(zone)
+	}
+	text := now.Format("Monday, 2 January 2006, 15:04 MST")
+	if now.Location() == time.UTC {
+		return text
+	}
+	offset := now.Format("UTC-07:00")
+	if name := now.Location().String(); name != "Local" {
+		offset = name + ", " + offset
+	}
+	return text + " (" + offset + ")"
+}
+
+// here says where the conversation is. A title is what people wrote, so it
+// stands in quotation marks.
+func here(l *kernel.Lease) string {
+	a := l.Turn.ReplyTo
+	if a.IsZero() {
+		return " This is work in the background, in no conversation."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, " This conversation is %s on %s", placeKind(l.Session.Kind, a.Thread != ""), a.Channel)
+	if l.Session.Title != "" {
+		fmt.Fprintf(&b, ", titled %q", core.Clip(l.Session.Title, maxTitle))
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// maxTitle is how much of a title a prompt shows, in characters.
+const maxTitle = 120
+
 // placeKind says what kind of conversation a session has.
-func placeKind(kind core.SessionKind) string {
+func placeKind(kind core.SessionKind, thread bool) string {
+	place := "a chat"
 	switch kind {
 	case core.SessionMain, core.SessionDirect:
-		return "a direct chat"
+		place = "a direct chat"
 	case core.SessionGroup:
-		return "a group"
+		place = "a group"
 	}
-	return "a chat"
+	if thread {
+		return "a thread of " + place
+	}
+	return place
 }
 
 // clipChars cuts s to n characters and says so where it cut.

@@ -124,8 +124,31 @@ func capped(i model.Item, maxResult, maxText int) model.Item {
 		i.Text, i.Calls = truncated(i.Text, maxText), cappedCalls(i.Calls, maxText)
 	default:
 		i.Text = truncated(i.Text, maxText)
+		if maxText > 0 {
+			i.Context, i.Files = cappedContext(i.Context), cappedFiles(i.Files, maxText)
+		}
 	}
 	return i
+}
+
+// maxSeen is how much of each message of the background is sent where texts are
+// cut, in bytes.
+const maxSeen = 256
+
+func cappedContext(seen []model.Item) (out []model.Item) {
+	for _, i := range seen {
+		i.Text = truncated(i.Text, maxSeen)
+		out = append(out, i)
+	}
+	return out
+}
+
+func cappedFiles(files []model.File, limit int) (out []model.File) {
+	for _, f := range files {
+		f.Text = truncated(f.Text, limit)
+		out = append(out, f)
+	}
+	return out
 }
 
 // cappedCalls returns calls whose arguments are not longer than limit bytes; in

@@ -34,7 +34,12 @@ type Definition struct {
 }
 
 // ContextFile is a file that every prompt of an agent carries.
-type ContextFile struct{ Name, Text string }
+type ContextFile struct {
+	Name, Text string
+	// Persona marks what makes the agent a person to people; its sub-agents do
+	// not get it.
+	Persona bool
+}
 
 // Catalogue finds what a turn needs, in the configuration that is live when
 // the turn starts; a reload does not change a turn in progress.

@@ -57,6 +57,10 @@ func tokens(s string) int {
 	return (len(s)-wide+3)/4 + runes
 }
 
+// pictureTokens is what a picture takes, whatever its size: services make large
+// ones smaller.
+const pictureTokens = 1600
+
 // itemTokens estimates an item as it is sent, its marks included.
 func itemTokens(i model.Item) int {
 	const frame = 4
@@ -69,7 +73,19 @@ func itemTokens(i model.Item) int {
 		}
 		n += tokens(i.Text)
 	case model.User, model.Assistant:
+		if len(i.Context)+len(i.Files) > 0 {
+			n += tokens(model.Render(i))
+			for _, f := range i.Files {
+				if f.Ref != "" {
+					n += pictureTokens
+				}
+			}
+			break
+		}
 		n += tokens(i.Text)
+		for _, t := range i.Thoughts {
+			n += tokens(t.Text) + tokens(t.Signature) + tokens(t.Redacted)
+		}
 		if i.Author != nil {
 			n += 20 + tokens(i.Author.Name) + tokens(i.Author.ID)
 		}

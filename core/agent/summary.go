@@ -141,11 +141,17 @@ func line(i model.Item) string {
 	var b strings.Builder
 	switch i.Kind {
 	case model.User:
+		for _, seen := range i.Context {
+			fmt.Fprintf(&b, "(%s, to others: %s)\n", writer(seen.Author), core.Clip(seen.Text, 200))
+		}
 		b.WriteString(writer(i.Author))
 		if q := i.Quote; q != nil && q.Text != "" {
 			fmt.Fprintf(&b, " (about %q)", core.Clip(q.Text, 200))
 		}
 		b.WriteString(": " + i.Text)
+		for _, f := range i.Files {
+			fmt.Fprintf(&b, "\n(file %q %s) %s", f.Name, f.Type, core.Clip(f.Text, 2000))
+		}
 	case model.Assistant:
 		b.WriteString("Agent: " + i.Text)
 		for _, c := range i.Calls {

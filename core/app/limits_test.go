@@ -128,10 +128,10 @@ func TestADayCostsSoMuch(t *testing.T) {
 	s := newScene(t, `{
   models: { providers: { demo: { models: [{ id: "m", cost: { input: 1, output: 10 } }] } } },
   limits: { perUser: { usdPerDay: 0.0055 } } }`, `
-  {when: {user: "/^go$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "dig"}}]},
-  {when: {lastTool: "sessions_spawn"}, say: "ok: sent"},
+  {when: {user: "/^go$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "dig"}}], usage: {in: 1, out: 0}},
+  {when: {lastTool: "sessions_spawn"}, say: "ok: sent", usage: {in: 1, out: 0}},
   {when: {task: "/dig/"}, say: "a bone", usage: {in: 3000, out: 0}},
-  {when: {event: "/bone/"}, say: "ok: a bone"},
+  {when: {event: "/bone/"}, say: "ok: a bone", usage: {in: 1, out: 0}},
   {say: "ok: yes", usage: {in: 0, out: 150}},`)
 	s.says("bob", "dm:bob", "go")
 	s.pass(time.Minute)

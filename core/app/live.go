@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/skein-bot/skein/config"
@@ -80,9 +81,12 @@ func route(r config.Route) intake.Rule {
 	return out
 }
 
-// contextFiles are read from an agent's workspace into every prompt; persona
-// files only for the agent itself, never for its sub-agents.
-var contextFiles = []string{"AGENTS.md", "TOOLS.md"}
+// contextFiles are read from an agent's workspace into every prompt, and
+// personaFiles into those of the agent itself, never of its sub-agents.
+var (
+	contextFiles = []string{"AGENTS.md", "TOOLS.md"}
+	personaFiles = []string{"SOUL.md", "IDENTITY.md", "USER.md", "MEMORY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
+)
 
 // definition resolves one agent.
 func (a *App) definition(cfg *config.Config, id string) (agent.Definition, error) {
@@ -102,10 +106,10 @@ func (a *App) definition(cfg *config.Config, id string) (agent.Definition, error
 	if s.Workspace == "" {
 		return def, nil
 	}
-	for _, name := range contextFiles {
+	for n, name := range slices.Concat(contextFiles, personaFiles) {
 		b, err := os.ReadFile(filepath.Join(s.Workspace, name))
 		if err == nil {
-			def.ContextFiles = append(def.ContextFiles, agent.ContextFile{Name: name, Text: string(b)})
+			def.ContextFiles = append(def.ContextFiles, agent.ContextFile{Name: name, Text: string(b), Persona: n >= len(contextFiles)})
 		}
 	}
 	return def, nil

@@ -37,22 +37,32 @@ func (e *Engine) childPrompt(b *strings.Builder, l *kernel.Lease) {
 	}
 	b.WriteString(". Do that task and nothing else. Your last message is handed to whoever asked; say in it what you found or did, and what they must know. ")
 	if !l.Turn.ReplyTo.IsZero() {
-		b.WriteString("You have a thread of your own: people may write to you there, and what you answer is shown there. ")
+		b.WriteString("You have a thread of your own, bound to you: people may write to you there, and what you answer is shown there. ")
+	} else {
+		b.WriteString("No conversation is bound to you: people neither read nor write here. ")
 	}
 	b.WriteString("Do not pretend to be the agent that started you.\n\n")
 }
 
-// boundPrompt tells a session that it answers in a place bound to it. A session
-// at its own place is there by routing: most are, and nothing is looked up.
+// boundPrompt tells a session whether the place where it answers is bound to it.
+// A session at its own place is there by routing: most are, and nothing is looked
+// up.
 func (e *Engine) boundPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Lease) error {
-	if l.Turn.ReplyTo.IsZero() || l.Turn.ReplyTo.Same(l.Session.Address) {
+	if l.Turn.ReplyTo.IsZero() {
 		return nil
 	}
-	at, bound, err := tx.BindingAt(l.Turn.ReplyTo.Place())
-	if err == nil && bound && at.Session == l.Session.ID {
-		b.WriteString("This conversation is bound to you: what is written there comes here until the binding ends.\n\n")
+	if !l.Turn.ReplyTo.Same(l.Session.Address) {
+		at, bound, err := tx.BindingAt(l.Turn.ReplyTo.Place())
+		if err != nil {
+			return err
+		}
+		if bound && at.Session == l.Session.ID {
+			b.WriteString("This conversation is bound to you: what is written there comes here until the binding ends.\n\n")
+			return nil
+		}
 	}
-	return err
+	b.WriteString("This conversation is not bound to you; it comes here by its route.\n\n")
+	return nil
 }
 
 // The most of each kind that the block of sub-agents lists.
