@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Actor is the person behind a command or a spawn.
@@ -278,7 +279,7 @@ func (s *Service) place(req Request, set Settings, caps core.BindingCapabilities
 func (s *Service) capabilities(at core.Address) core.BindingCapabilities {
 	adapter := s.Adapter(at.Channel, at.Account)
 	if adapter == nil {
-		return core.BindingCapabilities{Reason: "the channel has no bindings"}
+		return core.BindingCapabilities{Reason: words.English().DetailNoBindings()}
 	}
 	return adapter.BindingCapabilities(at)
 }

@@ -66,7 +66,7 @@ func TestB127_RestartsSendNothingAgain(t *testing.T) {
 
 func TestAPartlySentMessageResumesAtItsFirstUnsentPart(t *testing.T) {
 	for _, native := range []bool{true, false} {
-		r := start(t, native, func(o *Options) { o.Split = words })
+		r := start(t, native, func(o *Options) { o.Split = eachLine })
 		r.world.Arm(world.OutboxAfterReceipt, 2, world.TrapCut, nil)
 		id := r.post(message("1\n2\n3"))[0]
 		require.Equal(t, []string{"1", "2"}, r.platform.texts())
@@ -77,7 +77,7 @@ func TestAPartlySentMessageResumesAtItsFirstUnsentPart(t *testing.T) {
 }
 
 func TestFewerPartsThanWereSent(t *testing.T) {
-	r := start(t, true, func(o *Options) { o.Split = words })
+	r := start(t, true, func(o *Options) { o.Split = eachLine })
 	r.world.Arm(world.OutboxAfterReceipt, 2, world.TrapCut, nil)
 	id := r.post(message("1\n2\n3"))[0]
 	r.opts.Split = nil
@@ -113,7 +113,7 @@ var dirs atomic.Int64
 
 func newLedger(t *rapid.T, dir string, native bool, faults []fault) *ledger {
 	m := &ledger{posted: make(map[laneKey][]string), ids: make(map[string]int64), failures: make(map[string]int), faults: faults}
-	m.r = newRig(t, filepath.Join(dir, fmt.Sprint(dirs.Add(1))), native, func(o *Options) { o.Split = words })
+	m.r = newRig(t, filepath.Join(dir, fmt.Sprint(dirs.Add(1))), native, func(o *Options) { o.Split = eachLine })
 	return m
 }
 
@@ -270,7 +270,7 @@ func TestRandomFailuresAndCrashesWithoutIdempotency(t *testing.T) {
 			if row.Kind == store.OutFinal && m.failures[row.Text] == 0 && row.State == store.OutAmbiguous {
 				require.True(t, row.Resent)
 			}
-			for i, text := range words(row.Text, core.Capabilities{}) {
+			for i, text := range eachLine(row.Text, core.Capabilities{}) {
 				n := copies[text]
 				if row.State == store.OutSent || i < row.PartsSent {
 					require.Positive(t, n, "%s: %s", once, text)

@@ -232,7 +232,7 @@ func TestB261_LongTextIsSplitAndFailuresAreVisible(t *testing.T) {
 
 // The rest of a message waits for the platform; order and completeness stay.
 func TestB283_RateLimitInTheMiddle(t *testing.T) {
-	r := start(t, false, func(o *Options) { o.Split = words })
+	r := start(t, false, func(o *Options) { o.Split = eachLine })
 	r.platform.setScript(func(_ core.Outgoing, call int) fault {
 		if call == 3 {
 			return fault{class: core.SendRetryable, after: 3 * time.Second}
@@ -248,7 +248,7 @@ func TestB283_RateLimitInTheMiddle(t *testing.T) {
 
 // A message of many parts on a slow platform is not cut off by the window.
 func TestTheWindowIsThatOfAPart(t *testing.T) {
-	r := start(t, true, func(o *Options) { o.Split = words })
+	r := start(t, true, func(o *Options) { o.Split = eachLine })
 	r.platform.setScript(func(_ core.Outgoing, call int) fault {
 		if call%2 == 1 {
 			return fault{class: core.SendRetryable, after: 20 * time.Minute}
@@ -262,7 +262,7 @@ func TestTheWindowIsThatOfAPart(t *testing.T) {
 
 func TestPartsThatRenderToNothing(t *testing.T) {
 	r := start(t, true, func(o *Options) {
-		o.Split = words
+		o.Split = eachLine
 		o.Render = func(channel, text string) string {
 			require.Equal(t, "fake", channel)
 			return strings.ReplaceAll(text, "<!-- -->", "")
@@ -322,7 +322,7 @@ func TestWithdraw(t *testing.T) {
 }
 
 func TestRetryAndDismiss(t *testing.T) {
-	r := start(t, true, func(o *Options) { o.Split = words })
+	r := start(t, true, func(o *Options) { o.Split = eachLine })
 	r.platform.setScript(func(out core.Outgoing, _ int) fault {
 		if out.Text == "b" {
 			return fault{class: core.SendInvalid}
@@ -380,7 +380,7 @@ func TestAccountsComeAndGo(t *testing.T) {
 func TestStopLeavesTheRestToTheNextStart(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
-			r := start(t, native, func(o *Options) { o.Split = words })
+			r := start(t, native, func(o *Options) { o.Split = eachLine })
 			var stopped chan struct{}
 			r.platform.setScript(func(out core.Outgoing, _ int) fault {
 				if out.Text == "2" { // stop in the middle of a message

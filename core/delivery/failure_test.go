@@ -203,7 +203,7 @@ func TestRefusedTextIsTriedPlainThenWithoutAnchor(t *testing.T) {
 	t.Run("a part of many", func(t *testing.T) {
 		r := start(t, true, func(o *Options) {
 			plain(o)
-			o.Split = words
+			o.Split = eachLine
 		})
 		r.platform.setScript(func(out core.Outgoing, _ int) fault {
 			if out.Text == "*2*" {

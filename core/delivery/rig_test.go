@@ -355,5 +355,5 @@ func (r *rig) givenUp() []store.Outbox {
 	return slices.Clone(r.gaveUp)
 }
 
-// words is a splitter that makes a part of each line.
-func words(text string, _ core.Capabilities) []string { return strings.Split(text, "\n") }
+// eachLine is a splitter that makes a part of each line.
+func eachLine(text string, _ core.Capabilities) []string { return strings.Split(text, "\n") }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -40,7 +41,7 @@ func (w *worker) deliver(it *item) verdict {
 	doubtful := it.unsure && !w.caps.NativeIdempotency
 	it.unsure = false
 	if doubtful {
-		it.row.Error = "the process ended while it was being sent"
+		it.row.Error = words.English().DetailSendCut()
 		if !w.mayResend(it) {
 			return w.giveUp(it, store.OutAmbiguous)
 		}

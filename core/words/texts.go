@@ -259,7 +259,7 @@ func (l Language) DetailCallsFailed() string { return l.say(kDetailCallsFailed) 
 // DetailLost is "detail.lost": it was lost at a restart (unknown effects)
 func (l Language) DetailLost() string { return l.say(kDetailLost) }
 
-// DetailMessageLost is "detail.message-lost": message {id:int} is {state}: {error}
+// DetailMessageLost is "detail.message-lost": message {id:int} is {state}: {error:detail}
 func (l Language) DetailMessageLost(error string, id int, state string) string {
 	return l.say(kDetailMessageLost, arg{"error", error}, arg{"id", id}, arg{"state", state})
 }
@@ -327,6 +327,9 @@ func (l Language) DetailModelUnknown() string { return l.say(kDetailModelUnknown
 // DetailNewerMessage is "detail.newer-message": interrupted by a newer message
 func (l Language) DetailNewerMessage() string { return l.say(kDetailNewerMessage) }
 
+// DetailNoBindings is "detail.no-bindings": the channel has no bindings
+func (l Language) DetailNoBindings() string { return l.say(kDetailNoBindings) }
+
 // DetailNowhere is "detail.nowhere": there is no conversation to tell it in
 func (l Language) DetailNowhere() string { return l.say(kDetailNowhere) }
 
@@ -335,6 +338,9 @@ func (l Language) DetailRunOver() string { return l.say(kDetailRunOver) }
 
 // DetailRunTimeout is "detail.run-timeout": the run's time limit is over
 func (l Language) DetailRunTimeout() string { return l.say(kDetailRunTimeout) }
+
+// DetailSendCut is "detail.send-cut": the process ended while it was being sent
+func (l Language) DetailSendCut() string { return l.say(kDetailSendCut) }
 
 // DetailSetAside is "detail.set-aside": it was interrupted several times without getting anywhere and has been set aside
 func (l Language) DetailSetAside() string { return l.say(kDetailSetAside) }
@@ -693,7 +699,7 @@ func RefuseNoOwner(code string, name string) *core.Error {
 // RefuseNoThreadHere is "refuse.no-thread-here": no thread can be opened here (an operator can set threadBindings.placement of this channel to "auto")
 func RefuseNoThreadHere(code string) *core.Error { return refusalError(code, kRefuseNoThreadHere) }
 
-// RefuseNoThreadHereBecause is "refuse.no-thread-here-because": no thread can be opened here: {reason} (an operator can set threadBindings.placement of this channel to "auto")
+// RefuseNoThreadHereBecause is "refuse.no-thread-here-because": no thread can be opened here: {reason:detail} (an operator can set threadBindings.placement of this channel to "auto")
 func RefuseNoThreadHereBecause(code string, reason string) *core.Error {
 	return refusalError(code, kRefuseNoThreadHereBecause, arg{"reason", reason})
 }
@@ -701,7 +707,7 @@ func RefuseNoThreadHereBecause(code string, reason string) *core.Error {
 // RefuseNotBindable is "refuse.not-bindable": nothing can be bound here (use the command in another conversation)
 func RefuseNotBindable(code string) *core.Error { return refusalError(code, kRefuseNotBindable) }
 
-// RefuseNotBindableBecause is "refuse.not-bindable-because": nothing can be bound here: {reason} (use the command in another conversation)
+// RefuseNotBindableBecause is "refuse.not-bindable-because": nothing can be bound here: {reason:detail} (use the command in another conversation)
 func RefuseNotBindableBecause(code string, reason string) *core.Error {
 	return refusalError(code, kRefuseNotBindableBecause, arg{"reason", reason})
 }
@@ -712,7 +718,7 @@ func RefuseNotFocused(code string) *core.Error { return refusalError(code, kRefu
 // RefuseNotInPlace is "refuse.not-in-place": this conversation itself cannot be bound (use the command in another conversation)
 func RefuseNotInPlace(code string) *core.Error { return refusalError(code, kRefuseNotInPlace) }
 
-// RefuseNotInPlaceBecause is "refuse.not-in-place-because": this conversation itself cannot be bound: {reason} (use the command in another conversation)
+// RefuseNotInPlaceBecause is "refuse.not-in-place-because": this conversation itself cannot be bound: {reason:detail} (use the command in another conversation)
 func RefuseNotInPlaceBecause(code string, reason string) *core.Error {
 	return refusalError(code, kRefuseNotInPlaceBecause, arg{"reason", reason})
 }

@@ -51,6 +51,7 @@ func Check(fsys fs.FS) ([]Violation, error) {
 		checkLength,
 		checkCgo,
 		checkDependencies,
+		checkWords,
 	}
 	var found []Violation
 	for _, rule := range rules {

@@ -15,7 +15,9 @@
 //   - length: no Go file is longer than [MaxLines] lines;
 //   - cgo: nothing imports "C";
 //   - dependencies: docs/dependencies.md names every module that is imported
-//     directly, and no module that go.mod does not require.
+//     directly, and no module that go.mod does not require;
+//   - words: what people in chats read comes from core/words; the table in
+//     words.go says which other texts the rooms that speak have, and for whom.
 //
 // The linter (.golangci.yml) repeats arrows and clock, so that an editor shows
 // them while typing. This package is the authority: it needs nothing but Go
