@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -64,7 +63,16 @@ func Set(file, path, value string, opts Options) (*Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.check(file, doc, steps, text, opts); err != nil {
+	n, err := json5.Parse("", []byte(text))
+	if err != nil {
+		return nil, syntaxProblems(err)
+	}
+	var want *json5.Node
+	if n.Get(includeKey) == nil {
+		want = doc.Tree.Clone()
+		assign(want, steps, n)
+	}
+	if err := e.check(file, doc, steps, want, opts); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -147,40 +155,6 @@ func startingAt(n *json5.Node, offset int) *json5.Node {
 		if found := startingAt(m.Value, offset); found != nil {
 			return found
 		}
-	}
-	return nil
-}
-
-// check reads the configuration as it will be: it has to be valid, and to differ
-// in this key alone.
-func (e *Edit) check(file string, before *Document, path Path, text string, opts Options) error {
-	then := opts
-	then.ReadFile = func(name string) ([]byte, error) {
-		if name == e.File {
-			return e.New, nil
-		}
-		return opts.readFile()(name)
-	}
-	after, err := ReadTree(file, then)
-	if err != nil {
-		return err
-	}
-	value, err := json5.Parse("", []byte(text))
-	if err != nil {
-		return syntaxProblems(err)
-	}
-	want := before.Tree.Clone()
-	assign(want, path, value)
-	if value.Get(includeKey) == nil && !reflect.DeepEqual(want.Interface(), after.Tree.Interface()) {
-		return fmt.Errorf("%w: %s comes from several files, or %s is included more than once; edit the files by hand: %s", ErrScattered, path, e.File, strings.Join(before.Files, ", "))
-	}
-	next, warnings, err := decodeDocument(after, then)
-	if err != nil {
-		return err
-	}
-	e.Warnings = warnings
-	if inUse, _, err := decodeDocument(before, opts); err == nil {
-		e.Plan = Diff(inUse, next)
 	}
 	return nil
 }

@@ -38,38 +38,62 @@ Without PATH it prints everything. Secrets are masked.`,
 }
 
 func configSet(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use: "set PATH VALUE", Short: "Set a key in the configuration file", Args: cobra.ExactArgs(2),
+	unset := false
+	cmd := &cobra.Command{
+		Use: "set PATH VALUE", Short: "Set a key in the configuration file, or take it out",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if unset {
+				return cobra.ExactArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
 		Long: `Set a key in the configuration file and print what changes by that. Comments,
 layout and everything else stay as they are. VALUE is JSON5, or plain text where
-the key wants text. Nothing is written if the configuration would not be valid.
-A key in an included file is set there. The version before is kept beside the
-file as .1, older ones as .2 to .5.`,
+the key wants text. With --unset the key is taken out: then the next wider place
+holds, or the default. Nothing is written if the configuration would not be valid.
+A key in an included file is changed there; the first line printed says which.
+The version before is kept beside the file as .1, older ones as .2 to .5. Two of
+these commands at once lose nothing. A running gateway takes the change over.`,
 		Example: `  skein config set agents.defaults.maxSteps 20
   skein config set 'routes[0].agentId' helper
   skein config set agents.entries.main.skills '["*"]'
-  skein config set channels.telegram.token '$TELEGRAM_BOT_TOKEN'`,
-		RunE: does(func(_ context.Context, args []string) error {
-			if e.isScript() {
-				return core.Errorf("not_in_script", "a conversation script does not change its configuration").
-					WithRemedy("write the key into the skein.json5 of the script")
-			}
-			name, err := e.find()
-			if err != nil {
-				return err
-			}
-			edit, err := config.Set(name, args[0], args[1], e.configOptions())
-			if err != nil {
-				return fmt.Errorf("nothing was written: %w", err)
-			}
-			if err := edit.Write(); err != nil {
-				return err
-			}
-			printWarnings(e.stderr, edit.Warnings)
-			fmt.Fprintf(e.stdout, "%s\n%s", edit.File, edit.Plan)
-			return nil
-		}),
+  skein config set channels.telegram.token '$TELEGRAM_BOT_TOKEN'
+  skein config set --unset agents.defaults.maxSteps`,
+		RunE: does(func(_ context.Context, args []string) error { return e.setKey(args, unset) }),
 	}
+	cmd.Flags().BoolVar(&unset, "unset", false, "take the key out")
+	return cmd
+}
+
+func (e *env) setKey(args []string, unset bool) error {
+	if e.isScript() {
+		return core.Errorf("not_in_script", "a conversation script does not change its configuration").
+			WithRemedy("write the key into the skein.json5 of the script")
+	}
+	name, err := e.find()
+	if err != nil {
+		return err
+	}
+	unlock, err := config.Lock(name)
+	if err != nil {
+		return err
+	}
+	defer unlock() //nolint:errcheck // it ends with the process at the latest
+	var edit *config.Edit
+	if unset {
+		edit, err = config.Unset(name, args[0], e.configOptions())
+	} else {
+		edit, err = config.Set(name, args[0], args[1], e.configOptions())
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was written: %w", err)
+	}
+	if err := edit.Write(); err != nil {
+		return err
+	}
+	printWarnings(e.stderr, edit.Warnings)
+	fmt.Fprintf(e.stdout, "%s\n%s", edit.File, edit.Plan)
+	return nil
 }
 
 func configDiff(e *env) *cobra.Command {

@@ -141,3 +141,49 @@ func (a adder) lineEnd() string {
 }
 
 func isBlank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n")) == 0 }
+
+// Delete returns src without one member of an object; every other byte is kept,
+// but for the comma and the white space around the member. Comments around it
+// stay, those inside it go. The object must come from parsing src; without the key src is returned.
+func Delete(src []byte, object *Node, key string) []byte {
+	at := slices.IndexFunc(object.Members, func(m *Member) bool { return m.Key == key })
+	if at < 0 {
+		return src
+	}
+	a := adder{src: src, object: object}
+	from, to := object.Members[at].KeyPos.Offset, object.Members[at].Value.End
+	comma := a.skip(to)
+	switch {
+	case src[comma] == ',' && isBlank(src[to:comma]):
+		from, to = a.around(from, comma+1, true)
+	case src[comma] == ',':
+		src = splice(src, comma, comma+1, "")
+		from, to = adder{src: src, object: object}.around(from, to, true)
+	default:
+		from, to = a.around(from, to, false)
+		if at > 0 {
+			before := a.skip(object.Members[at-1].Value.End)
+			return splice(splice(src, from, to, ""), before, before+1, "")
+		}
+	}
+	return splice(src, from, to, "")
+}
+
+// around widens what is deleted: to whole lines where nothing else stands on
+// them, else by the white space on one side.
+func (a adder) around(from, to int, behind bool) (start, end int) {
+	line := a.lineStart(from)
+	rest := a.src[to:]
+	next := bytes.IndexAny(rest, "\r\n")
+	if line > a.object.Pos.Offset && isBlank(a.src[line:from]) && next >= 0 && isBlank(rest[:next]) {
+		next++
+		if bytes.HasPrefix(rest[next-1:], []byte("\r\n")) {
+			next++
+		}
+		return line, to + next
+	}
+	if behind {
+		return from, len(a.src) - len(bytes.TrimLeft(rest, " \t"))
+	}
+	return len(bytes.TrimRight(a.src[:from], " \t")), to
+}
