@@ -95,7 +95,7 @@ func (o Options) runProgram() func(string) ([]byte, error) {
 	if o.RunProgram != nil {
 		return o.RunProgram
 	}
-	return runProgram
+	return func(line string) ([]byte, error) { return runProgram(line, o.deadline) }
 }
 
 // home returns the home directory, or "" if there is none.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/config/json5"
+	"github.com/skein-bot/skein/core"
 )
 
 // Options lets callers replace what a configuration depends on. The zero value
@@ -23,6 +24,8 @@ type Options struct {
 	// RunProgram returns what the program of an exec secret prints, given its
 	// name and arguments; nil means to run it, for 10 s at most.
 	RunProgram func(line string) ([]byte, error)
+	// Clock measures those 10 s; nil is real time.
+	Clock core.Clock
 	// Home is what ~ stands for; empty means HOME, else the user's own.
 	Home string
 	// Built names the optional parts that this build has. The others are typed

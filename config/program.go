@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -14,12 +15,13 @@ import (
 const (
 	programTimeout  = 10 * time.Second
 	maxProgramError = 200 // bytes of its error output that a problem quotes
+	maxPrograms     = 4   // that run at once
 )
 
 // runProgram returns what a program prints. The line is split at white space;
 // no shell sees it. The program gets no input and is killed after 10 s.
-func runProgram(line string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), programTimeout) //nolint:forbidigo // another process knows real time only
+func runProgram(line string, deadline func() (context.Context, context.CancelFunc)) ([]byte, error) {
+	ctx, cancel := deadline()
 	defer cancel()
 	words := strings.Fields(line)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...) // #nosec G204 -- the operator names the program
@@ -38,6 +40,41 @@ func runProgram(line string) ([]byte, error) {
 		return nil, errors.New("it printed more than 1 MiB")
 	}
 	return stdout.kept.Bytes(), nil
+}
+
+// deadline returns a context that ends when a program has had its time.
+func (o Options) deadline() (context.Context, context.CancelFunc) {
+	if o.Clock != nil {
+		return o.Clock.WithTimeout(context.Background(), programTimeout)
+	}
+	return context.WithTimeout(context.Background(), programTimeout) //nolint:forbidigo // another process knows real time only
+}
+
+// runPrograms runs every line once, a few at a time, and returns what each
+// printed.
+func runPrograms(lines []string, run func(line string) ([]byte, error)) map[string]program {
+	places := make(chan struct{}, maxPrograms)
+	out := make(map[string]program, len(lines))
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, line := range lines {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			printed, err := run(line)
+			mu.Lock()
+			defer mu.Unlock()
+			out[line] = program{printed, err}
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// program is what became of one.
+type program struct {
+	printed []byte
+	err     error
 }
 
 // head keeps the first bytes that are written to it.

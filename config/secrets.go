@@ -101,14 +101,25 @@ func (d *decoder) referencePart(n *json5.Node, key, expected string, path Path, 
 // build lacks. It is all or nothing: if one is missing, none is set, and the
 // error, of type InvalidError, names every missing one and its place. It must be
 // called before the configuration is shared between goroutines; it reads files
-// and runs programs, each for 10 s at most, and blocks for as long.
+// and runs programs, up to 4 at once and each for 10 s at most, and blocks for as
+// long.
 func (c *Config) ResolveSecrets(opts Options) error {
 	r := secretReader{opts: opts, values: map[*secretPayload]string{}}
-	c.eachSecret(func(path Path, s Secret) {
-		if !s.IsZero() && !s.IsResolved() && !c.isInactive(path) {
-			r.resolve(c.asWritten(path), s)
+	var lines []string
+	each := func(visit func(path Path, s Secret)) {
+		c.eachSecret(func(path Path, s Secret) {
+			if !s.IsZero() && !s.IsResolved() && !c.isInactive(path) {
+				visit(c.asWritten(path), s)
+			}
+		})
+	}
+	each(func(_ Path, s Secret) {
+		if line := s.content().id; s.Source() == SecretExec && !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	})
+	r.programs = runPrograms(lines, opts.runProgram())
+	each(r.resolve)
 	if len(r.problems) > 0 {
 		inFileOrder(r.problems)
 		return r.problems
@@ -122,6 +133,7 @@ func (c *Config) ResolveSecrets(opts Options) error {
 // secretReader reads secrets before any of them is set.
 type secretReader struct {
 	opts     Options
+	programs map[string]program // by what they were started with
 	values   map[*secretPayload]string
 	problems InvalidError
 }
@@ -159,14 +171,14 @@ func (r *secretReader) read(p *secretPayload) (string, *textFault) {
 		}
 		return strings.TrimRight(string(content), "\r\n"), nil
 	}
-	content, err := r.opts.runProgram()(p.id)
-	if err != nil {
+	done := r.programs[p.id]
+	if done.err != nil {
 		return "", &textFault{
-			message:    fmt.Sprintf("the secret program %s failed: %v", strings.Fields(p.id)[0], err),
+			message:    fmt.Sprintf("the secret program %s failed: %v", strings.Fields(p.id)[0], done.err),
 			suggestion: "run it by hand as the user that runs skein",
 		}
 	}
-	return strings.TrimRight(string(content), "\r\n"), nil
+	return strings.TrimRight(string(done.printed), "\r\n"), nil
 }
 
 // isInactive says whether a key belongs to something that does not run.

@@ -82,9 +82,12 @@ func stage(name string, content []byte, mode fs.FileMode, owner fs.FileInfo) (st
 	return f.Name(), nil
 }
 
-// giveTo gives a new file the owner and group of another one, so that whoever
+// giveTo gives a new file the owner and group of another one, if there is one, so that whoever
 // could read that one, such as a service whose file root edits, still can.
 func giveTo(f *os.File, owner fs.FileInfo) error {
+	if owner == nil {
+		return nil
+	}
 	mine, err := f.Stat()
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (e *env) find() (string, error) {
 	name, err := config.Find(e.configFlag, e.configOptions())
 	if errors.Is(err, config.ErrNotFound) {
 		return "", core.Errorf("config_missing", "no configuration file found: looked for ./%[1]s and ~/.skein/%[1]s", config.FileName).
-			WithRemedy("name one with --config, or try `skein demo`, which needs none")
+			WithRemedy("write one with `skein init`, name one with --config, or try `skein demo`, which needs none")
 	}
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func (e *env) find() (string, error) {
 func (e *env) existing(name string) (string, error) {
 	path := e.path(name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", core.Errorf("config_missing", "there is no configuration file %s", name).WithRemedy("docs/configuration.md lists what is in one")
+		return "", core.Errorf("config_missing", "there is no configuration file %s", name).WithRemedy("`skein init` writes one")
 	}
 	return path, nil
 }
