@@ -59,6 +59,9 @@ func readEndpoints() []Endpoint {
 	return []Endpoint{
 		get("/status", "The gateway, its load and its accounts.", api.status),
 		get("/doctor", "What is wrong, each with a remedy, and the alerts of the last days.", api.doctor),
+		get("/data/{id}", "What the store has of a person, by channel:id; transcripts apart.", api.data),
+		get("/data/{id}/transcript", "Rows of one of a person's own sessions, of all its histories, oldest first.", api.dataTranscript, rows,
+			Parameter{"session", "integer", "Number of the session."}, Parameter{"after", "integer", "Only rows with a higher number; 0 if left out."}),
 		get("/channels", "The accounts of the channels.", api.channels),
 		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
 			Parameter{"archived", "boolean", "The archived ones instead."}),
@@ -82,6 +85,7 @@ func writeEndpoints() []Endpoint {
 		post("/bindings/{id}/end", "End a binding, with its farewell in the bound place.", api.endBinding),
 		post("/outbox/{id}/retry", "Send a message again that is ambiguous, failed, blocked or dismissed.", api.retry),
 		post("/outbox/{id}/dismiss", "Let a message go that is ambiguous, failed or blocked.", api.dismiss),
+		takes(post("/data/{id}/delete", "Remove what the store has of a person, in one transaction.", api.deleteData), DataDeletion{}),
 		takes(post("/send", "Put one message into the outbox.", api.send), SendRequest{}),
 		post("/reload", "Read the configuration file again and apply each key by its class; what needs a restart is named.", api.reload),
 	}

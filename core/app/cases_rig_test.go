@@ -417,3 +417,9 @@ func events(req model.Request) (out []model.Completion) {
 	}
 	return out
 }
+
+// freshWorld is a world on the scene's clock, while no runtime is there.
+func (s *scene) freshWorld() *world.World {
+	s.lives++
+	return world.New(s.clock, s.work, s.lives)
+}

@@ -23,7 +23,7 @@ func (e *Engine) Progress(tx *store.Tx, l *kernel.Lease, seq int, text string) e
 	}
 	_, _, err := e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/%d", l.Turn.ID, seq), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
-		Persona: e.persona(tx, l), Text: text, Session: l.Session.ID, At: e.World.Now(),
+		Persona: e.persona(tx, l), Text: text, Session: l.Session.ID, Owner: l.Turn.Owner, At: e.World.Now(),
 	})
 	return err
 }
@@ -81,7 +81,7 @@ func target(out agent.Outcome, r core.Run, to core.Address) core.Address {
 func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
 	if out.Dropped > 0 && !l.Turn.ReplyTo.IsZero() {
 		_, _, err := e.Poster.Post(tx, store.Outbox{
-			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID,
+			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID, Owner: l.Turn.Owner,
 			Text: e.Config.Language().FailureDropped(out.Dropped),
 			At:   e.World.Now(),
 		})
@@ -198,7 +198,7 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text str
 	}
 	id, _, err := e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/end", l.Turn.ID), Kind: kind, Address: to, Anchor: l.Turn.Anchor, Persona: e.persona(tx, l),
-		Text: text, Session: l.Session.ID, Tells: ids(tells), At: e.World.Now(),
+		Text: text, Session: l.Session.ID, Tells: ids(tells), Owner: l.Turn.Owner, At: e.World.Now(),
 	})
 	if err == nil && id == 0 { // nothing of it may be shown
 		return e.noticeAll(tx, out, tells)
@@ -285,7 +285,7 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 		}
 		_, _, err = e.Poster.Post(tx, store.Outbox{
 			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(e.Config.Language(), r),
-			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, At: e.World.Now(),
+			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, Owner: r.Owner, At: e.World.Now(),
 		})
 		if err != nil {
 			return err
@@ -374,7 +374,7 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool) (core.Add
 	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{
 		OnceKey: onceKey(run), Kind: kind, Address: to, Persona: b.Label, Text: text, Session: run.Session, Run: run.ID,
-		Tells: []string{run.ID}, At: e.World.Now(),
+		Tells: []string{run.ID}, Owner: run.Owner, At: e.World.Now(),
 	})
 	return to, err
 }

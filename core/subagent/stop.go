@@ -56,6 +56,37 @@ func (e *Engine) Stop(tx *store.Tx, session int64) (Stopped, error) {
 	return out, nil
 }
 
+// StopTurn ends the turn of a session that is in progress, and nothing else:
+// what waits in it gets the next one. After the commit its context is
+// cancelled.
+func (e *Engine) StopTurn(tx *store.Tx, session int64) error {
+	if err := tx.RaiseFence(session); err != nil {
+		return err
+	}
+	t, err := tx.RunningTurn(session)
+	if err != nil {
+		return err
+	}
+	now := e.World.Now()
+	if err := e.closeTurn(tx, t, now); err != nil {
+		return err
+	}
+	waiting, err := tx.CountQueued(session)
+	if err != nil {
+		return err
+	}
+	if err := tx.ReleaseSession(session, waiting > 0, now); err != nil {
+		return err
+	}
+	tx.OnCommit(func() {
+		e.kernel.Cancel(session, kernel.ErrStopped)
+		if waiting > 0 {
+			e.kernel.Wake(session, store.LaneMain, false)
+		}
+	})
+	return nil
+}
+
 // stopRun marks a run cancelled; its own session is stopped with it.
 func (e *Engine) stopRun(tx *store.Tx, r core.Run, now core.Millis) error {
 	if _, err := tx.EndRun(r.ID, core.RunCancelled, words.English().DetailStopped(), r.Result, true, core.DeliveryNotRequired, now); err != nil {

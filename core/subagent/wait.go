@@ -293,7 +293,7 @@ func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) err
 	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/ack", l.Turn.ID), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
-		Text: t.Ack, Session: l.Session.ID, At: e.World.Now(),
+		Text: t.Ack, Session: l.Session.ID, Owner: l.Turn.Owner, At: e.World.Now(),
 	})
 	return err
 }

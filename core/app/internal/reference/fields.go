@@ -42,6 +42,13 @@ func listed() []struct {
 		{"`doctor`", reflect.TypeFor[app.DoctorView]()},
 		{"a finding of `doctor`", reflect.TypeFor[app.FindingView]()},
 		{"an alert of `doctor`", reflect.TypeFor[app.AlertView]()},
+		{"`data export`", reflect.TypeFor[app.DataView]()},
+		{"a session of `data export`", reflect.TypeFor[app.DataSession]()},
+		{"a shared session of `data export`", reflect.TypeFor[app.SharedView]()},
+		{"a row that waits of `data export`", reflect.TypeFor[app.InputView]()},
+		{"a day of `data export`", reflect.TypeFor[app.UsageView]()},
+		{"`data delete`", reflect.TypeFor[app.DataReport]()},
+		{"a table of `data delete`", reflect.TypeFor[app.DataCount]()},
 		{"`send`", reflect.TypeFor[app.SentView]()},
 		{"`route explain`", reflect.TypeFor[app.RouteView]()},
 	}
