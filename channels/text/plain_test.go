@@ -100,3 +100,19 @@ func TestLiteralTextIsNoMarkup(t *testing.T) {
 	}
 	require.Equal(t, "a\nb\uFFFD", text.Plain{}.Render(text.Literal("a\r\nb\xff \n")).Text)
 }
+
+// TestB267_UnknownTagsStayVisible: what looks like a tag is text.
+func TestB267_UnknownTagsStayVisible(t *testing.T) {
+	for _, s := range []string{"x <thinking> y", "a <b>c</b> d", "1 < 2 && 3 > 2", "<thinking>\nline\n</thinking>", "won't & <b>"} {
+		require.Equal(t, s, plain(s))
+	}
+}
+
+// TestB271_LinksKeepTheirTarget: no markup inside a URL is markup.
+func TestB271_LinksKeepTheirTarget(t *testing.T) {
+	for _, url := range []string{"https://e.c/foo__bar__x", "https://e.c/a_b_c*d*e", "https://e.c/~~x~~?q=`y`", "https://e.c/a(b)c_d_"} {
+		require.Equal(t, []text.Block{&text.Paragraph{Inlines: []text.Inline{&text.Link{URL: url, Inlines: []text.Inline{text.Text("t")}}}}},
+			text.Parse("[t]("+url+")").Blocks, url)
+		require.Contains(t, plain("[t]("+url+")"), url)
+	}
+}

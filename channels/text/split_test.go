@@ -227,3 +227,16 @@ func TestSplitRenderedWithoutFenceLines(t *testing.T) {
 	require.Equal(t, 16, parts[1].Start)
 	require.Equal(t, r.Text, text.Join(parts))
 }
+
+// TestB265_TheStricterUnit: a platform that may count code points or UTF-16 gets
+// parts that pass by both.
+func TestB265_TheStricterUnit(t *testing.T) {
+	input := strings.Repeat("😀", 4096)
+	parts := text.Split(input, text.Limit{Max: 4096})
+	require.Len(t, parts, 2)
+	for _, p := range parts {
+		require.LessOrEqual(t, text.UTF16.Measure(p.Text), 4096)
+		require.LessOrEqual(t, text.Runes.Measure(p.Text), 4096)
+	}
+	requireSound(t, input, text.Limit{Max: 4096}, parts)
+}
