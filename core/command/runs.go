@@ -196,16 +196,16 @@ const (
 // runLog is /subagents log. A number at the end is the limit unless it belongs
 // to a name.
 func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
-	words := strings.Fields(args)
+	fields := strings.Fields(args)
 	turns, tools := logTurns, false
-	if n := len(words) - 1; n > 0 && words[n] == "tools" {
-		words, tools = words[:n], true
+	if n := len(fields) - 1; n > 0 && fields[n] == "tools" {
+		fields, tools = fields[:n], true
 	}
-	t, err := s.resolve(tx, r, strings.Join(words, " "), false)
-	if n := len(words) - 1; n > 0 && core.ErrorCode(err) == CodeTargetUnknown {
-		if limit, bad := strconv.Atoi(words[n]); bad == nil {
+	t, err := s.resolve(tx, r, strings.Join(fields, " "), false)
+	if n := len(fields) - 1; n > 0 && core.ErrorCode(err) == CodeTargetUnknown {
+		if limit, bad := strconv.Atoi(fields[n]); bad == nil {
 			turns = min(max(limit, 1), logMost)
-			t, err = s.resolve(tx, r, strings.Join(words[:n], " "), false)
+			t, err = s.resolve(tx, r, strings.Join(fields[:n], " "), false)
 		}
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
 	if len(lines) == 0 {
 		return Reply{Text: r.Language.LogNothing(name)}, nil
 	}
-	return Reply{Text: latest(r.Language, r.Language.LogHead(name, int(t.Run.Ordinal)), lines)}, nil
+	return Reply{Text: latest(r.Language, r.Language.LogHead(name, t.Run.Ordinal), lines)}, nil
 }
 
 // logLines words the rows of the last turns.

@@ -108,18 +108,18 @@ func TestDurations(t *testing.T) {
 		d          time.Duration
 		en, de, es string
 	}{
-		{45 * time.Minute, "45m", "45 Min.", "45 min"},
-		{2*h + 30*time.Minute, "2h 30m", "2 Std. 30 Min.", "2 h 30 min"},
+		{45 * time.Minute, "45m", "45 min", "45 min"},
+		{2*h + 30*time.Minute, "2h 30m", "2 h 30 min", "2 h 30 min"},
 		{72 * h, "3d", "3 Tage", "3 días"},
 		{24 * h, "1d", "1 Tag", "1 día"},
-		{36 * h, "1d 12h", "1 Tag 12 Std.", "1 día 12 h"},
-		{90 * time.Second, "1m 30s", "1 Min. 30 Sek.", "1 min 30 s"},
-		{0, "0s", "0 Sek.", "0 s"},
-		{-h, "0s", "0 Sek.", "0 s"},
-		{time.Millisecond, "1s", "1 Sek.", "1 s"},
-		{time.Minute + 1, "1m 1s", "1 Min. 1 Sek.", "1 min 1 s"},
-		{24*h + time.Second, "1d 1s", "1 Tag 1 Sek.", "1 día 1 s"},
-		{1<<63 - 1, "106751d 23h 47m 16s", "106751 Tage 23 Std. 47 Min. 16 Sek.", "106751 días 23 h 47 min 16 s"},
+		{36 * h, "1d 12h", "1 Tag 12 h", "1 día 12 h"},
+		{90 * time.Second, "1m 30s", "1 min 30 s", "1 min 30 s"},
+		{0, "0s", "0 s", "0 s"},
+		{-h, "0s", "0 s", "0 s"},
+		{time.Millisecond, "1s", "1 s", "1 s"},
+		{time.Minute + 1, "1m 1s", "1 min 1 s", "1 min 1 s"},
+		{24*h + time.Second, "1d 1s", "1 Tag 1 s", "1 día 1 s"},
+		{1<<63 - 1, "106751d 23h 47m 16s", "106751 Tage 23 h 47 min 16 s", "106751 días 23 h 47 min 16 s"},
 	}
 	for _, tt := range tests {
 		require.Equal(t, []string{tt.en, tt.de, tt.es}, each(func(l Language) string { return l.Duration(tt.d) }))
@@ -216,11 +216,11 @@ func TestRefusals(t *testing.T) {
 func TestRecall(t *testing.T) {
 	de := language(t, "de")
 	tests := map[string]string{
-		English().DetailModelRateLimitedFor(150 * time.Second):         "das Modell hat nicht geantwortet: es nimmt 2 Min. 30 Sek. lang keine Anfragen mehr an; versuch es danach noch einmal",
+		English().DetailModelRateLimitedFor(150 * time.Second):         "das Modell hat nicht geantwortet: es nimmt 2 min 30 s lang keine Anfragen mehr an; versuch es danach noch einmal",
 		Language{}.DetailStepLimit(50):                                 de.DetailStepLimit(50),
 		Language{}.DetailAgentGone("a\"{b}"):                           de.DetailAgentGone("a\"{b}"),
 		RefuseQuota("quota", 3, 5).Error():                             "du hast 3 von höchstens 5 laufenden Bindungen (beende mit /unfocus eine, die du nicht mehr brauchst)",
-		RefuseThreadTimeout("x", 150*time.Minute).Error():              "der Kanal hat nicht rechtzeitig einen Thread geöffnet (Frist: 2 Std. 30 Min.) (versuch es noch einmal, oder arbeite ohne Thread)",
+		RefuseThreadTimeout("x", 150*time.Minute).Error():              "der Kanal hat nicht rechtzeitig einen Thread geöffnet (Frist: 2 h 30 min) (versuch es noch einmal, oder arbeite ohne Thread)",
 		"it was stopped after many steps without an answer (maxSteps)": "it was stopped after many steps without an answer (maxSteps)",
 		"the extension said {limit}":                                   "the extension said {limit}",
 		"":                                                             "",

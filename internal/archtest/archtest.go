@@ -52,6 +52,7 @@ func Check(fsys fs.FS) ([]Violation, error) {
 		checkCgo,
 		checkDependencies,
 		checkWords,
+		checkTexts,
 	}
 	var found []Violation
 	for _, rule := range rules {

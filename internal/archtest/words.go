@@ -112,6 +112,37 @@ func checkWords(m *module) []Violation {
 	return found
 }
 
+// catalogueFile has the functions of the texts, one each.
+const catalogueFile = "core/words/texts.go"
+
+// checkTexts reports texts of the catalogue that nothing says.
+func checkTexts(m *module) []Violation {
+	i := slices.IndexFunc(m.files, func(f file) bool { return f.path == catalogueFile })
+	if i < 0 {
+		return nil
+	}
+	said := map[string]bool{}
+	for _, f := range m.files {
+		if f.test || f.path == catalogueFile {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				said[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	var found []Violation
+	for _, d := range m.files[i].syntax.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && !said[f.Name.Name] {
+			found = append(found, Violation{Rule: "words", Path: catalogueFile, Line: m.line(f), Message: fmt.Sprintf(
+				"nothing says %s: take it out of core/words/texts/*.json", f.Name.Name)})
+		}
+	}
+	return found
+}
+
 // covers tells whether the exception is for a text.
 func (r reader) covers(text string) bool {
 	return r.texts == nil || slices.ContainsFunc(r.texts, func(begins string) bool { return strings.HasPrefix(text, begins) })
