@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 )
 
@@ -98,6 +100,19 @@ type Editor interface {
 // Deleter is the ability to delete a sent message.
 type Deleter interface {
 	Delete(ctx context.Context, to Address, id string) error
+}
+
+// ErrNoFiles is what fetching a file gives where the channel hands none over,
+// or has this one no more.
+var ErrNoFiles = errors.New("the channel does not hand this file over")
+
+// Fetcher is the ability to fetch files that came with messages.
+type Fetcher interface {
+	// Fetch opens the content of an attachment of a message that came from an
+	// address of this account. The turn that reads the message calls it, never
+	// intake: after a crash it may be called again. ctx carries the deadline,
+	// also of reading. The caller reads no more than it wants and closes.
+	Fetch(ctx context.Context, from Address, f Attachment) (io.ReadCloser, error)
 }
 
 // Placement says where a binding lives relative to where it was asked for.

@@ -64,6 +64,7 @@ func Run(t *testing.T, f Factory, only ...string) {
 		{"OwnMessages", testOwnMessages},
 		{"Normalised", testNormalised},
 		{"EventsOfMessages", testEventsOfMessages},
+		{"Files", testFiles},
 		{"SendFailures", testSendFailures},
 		{"SendRetryAfter", testSendRetryAfter},
 		{"SendAnswerLost", testSendAnswerLost},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -97,6 +98,38 @@ func testSameUpdateFourTimes(r *rig) {
 	require.NoError(r, r.server.Reorder())
 	r.say(group(), "really")
 	require.Equal(r, []string{"once", "end", "really"}, texts(r.inbox.WaitMessages(r, 3)))
+}
+
+// testFiles posts a file: intake learns of it, and an adapter that can fetch
+// files gives its content out, again and again, and no file that never was.
+func testFiles(r *rig) {
+	r.start()
+	data := []byte("col1,col2\n\x00\xff")
+	_, err := r.server.Post(r.Context(), testserver.Post{
+		By: testserver.User{Name: "alice"}, At: group(), Text: "look", File: &testserver.File{Name: "table.csv", Data: data},
+	})
+	require.NoError(r, err)
+	got := r.inbox.WaitMessages(r, 1)[0]
+	require.Len(r, got.Attachments, 1)
+	file := got.Attachments[0]
+	require.Equal(r, "table.csv", file.Name)
+	require.NotEmpty(r, file.ID)
+	require.Contains(r, []int64{0, int64(len(data))}, file.Size, "0 is unknown")
+
+	fetcher, ok := r.adapter.(core.Fetcher)
+	if !ok {
+		return
+	}
+	for range 2 {
+		content, err := fetcher.Fetch(r.Context(), got.Address, file)
+		require.NoError(r, err)
+		fetched, err := io.ReadAll(content)
+		require.NoError(r, err)
+		require.NoError(r, content.Close())
+		require.Equal(r, data, fetched)
+	}
+	_, err = fetcher.Fetch(r.Context(), got.Address, core.Attachment{ID: "no-such-file", Name: "table.csv"})
+	require.Error(r, err)
 }
 
 // testPollFailures lets the receiving side fail: Run returns with the class

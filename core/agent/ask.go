@@ -107,6 +107,11 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 	}
 	req := t.request(id)
 	req.MaxTokens = c.info.MaxTokens
+	if c.info.Vision {
+		if req.Items, err = t.withPictures(ctx, req.Items); err != nil {
+			return model.Item{}, model.Usage{}, err
+		}
+	}
 	for attempt := 1; ; attempt++ {
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
 		if err == nil {

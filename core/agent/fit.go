@@ -115,6 +115,9 @@ func itemBytes(i *model.Item) int {
 	if i.Quote != nil {
 		n += 64 + len(i.Quote.Text)
 	}
+	for _, f := range i.Files {
+		n += 2*f.Tokens(func(s string) int { return len(s) }) + 2
+	}
 	for _, c := range i.Calls {
 		n += 24 + len(c.ID) + len(c.Name) + len(c.Args)
 	}

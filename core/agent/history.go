@@ -259,6 +259,9 @@ func (c *historyCache) put(s store.Session, turn store.Turn, items []model.Item)
 	size := 0
 	for i := range items {
 		size += len(items[i].Text) + len(items[i].Think) + 64
+		for _, f := range items[i].Files {
+			size += len(f.Text) + 64
+		}
 	}
 	if size > maxCachedBytes || len(items) > maxCachedItems {
 		return

@@ -41,6 +41,9 @@ func (t *turn) loop(ctx context.Context) error {
 		if t.steps >= limit {
 			return t.stopLooping(ctx, limit)
 		}
+		if err := t.look(ctx); err != nil {
+			return err
+		}
 		answer, usage, err := t.call(ctx)
 		if err != nil {
 			return err

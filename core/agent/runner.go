@@ -150,6 +150,7 @@ type Options struct {
 	Tools     *tool.Registry
 	Ender     Ender
 	Presence  Presence // may be nil
+	Files     Files    // may be nil: nothing can be fetched
 }
 
 // Runner implements kernel.Runner.
@@ -189,8 +190,10 @@ type turn struct {
 	refused int
 	final   *model.Item // the answer that ends the turn, where an earlier claim journalled it
 	seq     int
-	usage   core.Usage // not yet written to the turn row
-	out     Outcome
+	// pictures are contents by their Ref, read in this turn.
+	pictures map[string]string
+	usage    core.Usage // not yet written to the turn row
+	out      Outcome
 	// answerSeq is the step number of this turn's last model answer.
 	answerSeq int
 	steps     int // model answers of this turn

@@ -92,6 +92,9 @@ func itemTokens(i model.Item) int {
 		if q := i.Quote; q != nil {
 			n += 20 + tokens(q.Text)
 		}
+		for _, f := range i.Files {
+			n += f.Tokens(tokens)
+		}
 	default:
 		n += tokens(model.Render(i))
 	}

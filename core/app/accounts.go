@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -257,6 +258,15 @@ func (a *App) adapter(channel, id string) core.Adapter {
 		}
 	}
 	return nil
+}
+
+// Fetch implements agent.Files.
+func (a *App) Fetch(ctx context.Context, from core.Address, f core.Attachment) (io.ReadCloser, error) {
+	fetcher, ok := a.adapter(from.Channel, from.Account).(core.Fetcher)
+	if !ok {
+		return nil, core.ErrNoFiles
+	}
+	return fetcher.Fetch(ctx, from, f)
 }
 
 // Typing implements agent.Presence: it asks the channel in a goroutine of its

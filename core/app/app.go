@@ -194,7 +194,7 @@ func (a *App) join() error {
 		return err
 	}
 	runner := agent.New(agent.Options{
-		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a,
+		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a, Files: a,
 	})
 	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf})
 	a.engine.SetKernel(a.kernel)

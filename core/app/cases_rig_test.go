@@ -1,8 +1,10 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -41,6 +43,9 @@ type scene struct {
 	state  *scripted.State
 	// options changes what the next life is made with.
 	options func(o *app.Options)
+
+	// fetch gives out what files hold; nil hands none over.
+	fetch func(f core.Attachment) ([]byte, error)
 
 	// outage makes every send fail while it is set.
 	outage atomic.Bool
@@ -145,7 +150,7 @@ func (s *scene) channel() channels.Entry {
 		if err != nil {
 			return nil, err
 		}
-		return unsteady{adapter.(*console.Adapter), &s.outage}, nil
+		return unsteady{adapter.(*console.Adapter), s}, nil
 	}
 	return entry
 }
@@ -153,11 +158,21 @@ func (s *scene) channel() channels.Entry {
 // unsteady is a console whose platform is out of order at times.
 type unsteady struct {
 	*console.Adapter
-	outage *atomic.Bool
+	s *scene
+}
+
+// Fetch implements core.Fetcher: the console's platform keeps no contents, so
+// the scene does.
+func (u unsteady) Fetch(_ context.Context, _ core.Address, f core.Attachment) (io.ReadCloser, error) {
+	if u.s.fetch == nil {
+		return nil, core.ErrNoFiles
+	}
+	content, err := u.s.fetch(f)
+	return io.NopCloser(bytes.NewReader(content)), err
 }
 
 func (u unsteady) Send(ctx context.Context, out core.Outgoing) (core.Receipt, error) {
-	if u.outage.Load() {
+	if u.s.outage.Load() {
 		return core.Receipt{}, &core.SendError{Class: core.SendRetryable}
 	}
 	return u.Adapter.Send(ctx, out)

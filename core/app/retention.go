@@ -59,6 +59,7 @@ func keeps(r config.Retention) []kept {
 		{store.GrownPace, 1}, // it counts for a minute
 		{store.GrownArchived, r.ArchivedDays},
 		{store.GrownTranscript, r.TranscriptDays},
+		{store.GrownMedia, r.TranscriptDays},
 	} {
 		if k.days > 0 {
 			out = append(out, kept{k.grown, time.Duration(k.days) * day})

@@ -19,7 +19,10 @@ const (
 
 // said is what a person's message says to the model.
 func said(m core.Message, now core.Millis) model.Item {
-	item := model.Item{Kind: model.User, Text: m.Text + attachmentNotes(m.Attachments), MessageID: m.ID, Quote: m.Quote, At: now}
+	item := model.Item{Kind: model.User, Text: m.Text, MessageID: m.ID, Quote: m.Quote, At: now}
+	for _, a := range m.Attachments {
+		item.Files = append(item.Files, model.NewFile(m.Address, a))
+	}
 	if m.Kind == core.Group {
 		author := m.Author
 		item.Author = &author
@@ -32,7 +35,7 @@ func said(m core.Message, now core.Millis) model.Item {
 func (s *Service) overhear(tx *store.Tx, m core.Message) error {
 	limit := s.Config.HistoryLimit(m.Address.Channel, m.Address.Account)
 	item := said(m, s.World.Now())
-	if limit <= 0 || item.Text == "" {
+	if limit <= 0 || item.Text == "" && len(item.Files) == 0 {
 		return nil
 	}
 	item.Text = cutText(item.Text)

@@ -427,15 +427,6 @@ func (s *Service) session(tx *store.Tx, m core.Message, b core.Binding, bound bo
 	})
 }
 
-// attachmentNotes tells the model of files that this build does not read.
-func attachmentNotes(files []core.Attachment) string {
-	var b strings.Builder
-	for _, f := range files {
-		fmt.Fprintf(&b, "\n[file %q attached; it cannot be read here]", f.Name)
-	}
-	return b.String()
-}
-
 // PlaceChanged takes an event of a conversation or thread.
 func (s *Service) PlaceChanged(ctx context.Context, c core.PlaceChange) error {
 	defer s.World.Work.Begin("intake")()

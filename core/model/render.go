@@ -134,6 +134,9 @@ func renderContext(b *strings.Builder, context []Item) {
 			mark(b, "quote", author{q.Author.Name, q.Author.ID, q.Author.Bot, q.ID, q.Text})
 		}
 		b.WriteString(quotedLines(i.Text) + "\n")
+		for _, f := range i.Files {
+			fmt.Fprintf(b, "[skein:file %s]\n", encode(fileNote{Name: flat(f.Name), Type: flat(f.Type), Size: f.Size, Note: "it was not read"}))
+		}
 	}
 	b.WriteString("[skein:end]\n")
 }

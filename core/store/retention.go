@@ -21,6 +21,7 @@ const (
 	GrownTurns      Grown = "turns"      // turns that have ended, with their tool calls, of all sessions; their transcript stays
 	GrownAlerts     Grown = "alerts"     // alerts, from when they happened last
 	GrownPace       Grown = "pace"       // how fast people write, from their last message
+	GrownMedia      Grown = "media"      // pictures that came with messages, from their arrival
 	GrownUsage      Grown = "usage"      // what people used, from the end of the day
 )
 
@@ -67,6 +68,7 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 		GrownTurns:      `SELECT COALESCE(MIN(at), 0) FROM ` + turnHead,
 		GrownAlerts:     `SELECT COALESCE(MIN(last_at), 0) FROM alert`,
 		GrownPace:       `SELECT COALESCE(MIN(at), 0) FROM pace`,
+		GrownMedia:      `SELECT COALESCE(MIN(at), 0) FROM media`,
 		GrownUsage:      `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM usage_day`,
 	}[g]
 	if !ok {
@@ -100,6 +102,8 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 		return tx.exec(`DELETE FROM outbox WHERE id IN `+old, int64(before), limit)
 	case GrownTranscript:
 		return tx.exec(`DELETE FROM transcript WHERE id IN (SELECT id FROM `+transcriptHead+` AND at < $1 ORDER BY id LIMIT $2)`, int64(before), limit)
+	case GrownMedia:
+		return tx.exec(`DELETE FROM media WHERE id IN (SELECT id FROM media WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
 	case GrownUsage:
 		return tx.exec(`DELETE FROM usage_day WHERE (owner, day, session_id) IN (SELECT owner, day, session_id FROM usage_day
 			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
@@ -143,6 +147,7 @@ func (tx *Tx) sweepArchived(before core.Millis, limit int) (int64, error) {
 			`DELETE FROM wait WHERE session_id = $1`,
 			`DELETE FROM turn WHERE session_id = $1`,
 			`DELETE FROM inbox WHERE session_id = $1`,
+			`DELETE FROM media WHERE session_id = $1`,
 			`DELETE FROM session_setting WHERE session_id = $1`,
 			`DELETE FROM run WHERE session_id = $1`,
 			`DELETE FROM binding WHERE session_id = $1 AND status = 'ended'`,

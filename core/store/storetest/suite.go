@@ -73,6 +73,7 @@ func Run(t *testing.T, b Backend) {
 		{"OutboxStates", testOutboxStates},
 		{"OutboxParts", testOutboxParts},
 		{"Usage", testUsage},
+		{"Media", testMedia},
 		{"Retention", testRetention},
 		{"RetentionOfSessions", testRetentionOfSessions},
 		{"RetentionOfTurns", testRetentionOfTurns},
