@@ -135,6 +135,15 @@ type fileNote struct {
 	Note string `json:"note,omitempty"`
 }
 
+// fileNames names what came with a message, each on a line: [file "cat.png"].
+func fileNames(i Item) string {
+	var b strings.Builder
+	for _, f := range i.Files {
+		fmt.Fprintf(&b, "\n[file %q]", f.Name)
+	}
+	return b.String()
+}
+
 // renderFile says what came, and the text of a document.
 func renderFile(b *strings.Builder, f File) {
 	note := f.Why

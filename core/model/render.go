@@ -47,7 +47,7 @@ func Render(i Item) string {
 // its Headline, the task, and the stats line, each on a line.
 func Text(i Item) string {
 	if i.Kind != Event || i.Completion == nil {
-		return i.Text
+		return i.Text + fileNames(i)
 	}
 	c := i.Completion
 	var b strings.Builder
@@ -69,7 +69,7 @@ func Text(i Item) string {
 //	subagent task "dogs" ended timeout (60 s without a token): Dogs are
 func Headline(i Item) string {
 	if i.Kind != Event || i.Completion == nil {
-		return i.Text
+		return i.Text + fileNames(i)
 	}
 	head := ended(*i.Completion, strconv.Quote)
 	if d := i.Completion.Detail; d != "" {

@@ -49,13 +49,13 @@ func otherReaders() []reader {
 	)
 	return []reader{
 		{"core/agent/calls.go", nil, model},
+		{"core/agent/files.go", nil, model},
 		{"core/agent/fit.go", nil, model},
 		{"core/agent/loop.go", []string{"Most of your time is over", "%s%s are left. Finish now"}, model},
 		{"core/agent/prompt.go", nil, model},
 		{"core/agent/summary.go", nil, model},
 		{"core/app/data_blank.go", []string{"[removed on request]"}, model},
 		{"core/intake/context.go", []string{" [cut here"}, model},
-		{"core/intake/intake.go", []string{"\n[file %q attached"}, model},
 		{"core/intake/overflow.go", []string{"More messages came than the queue holds"}, model},
 		{"core/subagent/engine.go", []string{"The process was restarted while you were working"}, model},
 		{"core/subagent/params.go", nil, model},
