@@ -71,7 +71,7 @@ func (t *turn) compact(ctx context.Context, ref string, w Window, fixed int) (fe
 // model could be asked but the request can do without for now.
 func (t *turn) summary(ctx context.Context, ref string, h history, p plan, limit int) (text, by string, err error) {
 	if !t.summaryFailed {
-		text, err = t.summarise(ctx, ref, h, p, limit)
+		text, err = t.summariseByAny(ctx, h, p, limit)
 		if cause := context.Cause(ctx); cause != nil {
 			return "", "", cause
 		}
@@ -85,6 +85,17 @@ func (t *turn) summary(ctx context.Context, ref string, h history, p plan, limit
 		}
 	}
 	return digest(h, p, limit), model.CompactedByTrim, nil
+}
+
+// summariseByAny asks the models that a call may go to, in their order.
+func (t *turn) summariseByAny(ctx context.Context, h history, p plan, limit int) (text string, err error) {
+	list, _ := t.candidates()
+	for _, c := range list {
+		if text, err = t.summarise(ctx, c.ref, h, p, limit); err == nil || context.Cause(ctx) != nil {
+			return text, err
+		}
+	}
+	return "", err
 }
 
 // summary returns what the last compaction kept, and how it was made.

@@ -16,6 +16,14 @@
 // A model that fails in passing is asked again after a pause, and one that goes
 // on failing is followed by the agent's fallbacks (ask.go).
 //
+// Before a call the request is made to fit the model that is asked (fit.go). For
+// the turn's own model that is a compaction (compact.go): plan.go decides, purely,
+// what stays and what is summarised, summary.go has the model write the summary,
+// and one transaction writes its row and moves where the prompt begins. For a
+// fallback that reads less, the request alone is made shorter.
+//
+//	rows ─▶ history: newest compaction, then the rows behind its cut ─▶ items
+//
 // What the end of a turn means for runs, waits and completions is decided by
 // Ender, which core/subagent implements.
 package agent

@@ -61,22 +61,24 @@ func (t *turn) summaryCall(ctx context.Context, ref string, n int, part string, 
 		ID: fmt.Sprintf("%d/%d/%d/summary/%d", t.l.Session.ID, t.l.Turn.ID, t.seq, n), Model: id, Agent: t.def.ID,
 		System: fmt.Sprintf(summaryPrompt, limit*2/3), Items: []model.Item{{Kind: model.User, Text: part}},
 	}
+	patience := modelWait
 	for attempt := 1; ; attempt++ {
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
 		t.spend(ref, usage)
 		if cause := context.Cause(ctx); cause != nil {
 			return "", cause
 		}
-		text := strings.TrimSpace(item.Text)
+		text, wait := strings.TrimSpace(item.Text), pause(attempt, err)
+		patience -= wait
 		switch {
 		case err == nil && (text == "" || IsSilence(text)):
 			return "", errNoSummary
 		case err == nil:
 			return clipTokens(text, limit), nil
-		case attempt == summaryAttempts || !model.ClassOf(err).Transient():
+		case attempt == summaryAttempts || patience < 0 || !model.ClassOf(err).Transient():
 			return "", err
 		}
-		if err := t.r.opts.World.Clock.Sleep(ctx, pause(attempt, err)); err != nil {
+		if err := t.r.opts.World.Clock.Sleep(ctx, wait); err != nil {
 			return "", err
 		}
 	}

@@ -479,3 +479,70 @@ func TestB389ParallelResultsAndAnEventAreAllKept(t *testing.T) {
 	s.checkRequests(window)
 	s.stop()
 }
+
+// TestASummaryIsAskedOfAFallbackToo: where the model's own service says to wait
+// for half an hour, nobody waits: the next model writes the summary.
+func TestASummaryIsAskedOfAFallbackToo(t *testing.T) {
+	noLeak(t)
+	var mu sync.Mutex
+	var summaries []string
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var req struct{ Model string }
+		_ = json.Unmarshal(body, &req)
+		answer := "from " + req.Model
+		if strings.Contains(string(body), "Summarise a conversation") {
+			mu.Lock()
+			summaries = append(summaries, req.Model)
+			mu.Unlock()
+			if req.Model == "a" {
+				w.Header().Set("Retry-After", "1800")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = io.WriteString(w, `{"error":{"message":"later"}}`)
+				return
+			}
+			answer = "Summary by " + req.Model
+		}
+		_, _ = io.WriteString(w, sse(content(answer), finished, end))
+	}))
+	defer service.Close()
+	s := compactScene(t, `{
+  models: { providers: { x: { type: "openai", baseUrl: "`+service.URL+`", apiKey: "k", models: [{ id: "a", contextTokens: 4000 }, { id: "b", contextTokens: 4000 }] } } },
+  tools: { profile: "minimal" },
+  agents: { defaults: { model: "x/a", fallbacks: ["x/b"] } } }`, "")
+	s.say("team", "hello")
+	for n := 0; len(s.compactions(teamKey)) == 0; n++ {
+		require.Less(t, n, 60)
+		s.say("team", fmt.Sprintf("message %d: %s", n, strings.Repeat("words ", 60)))
+	}
+	require.Equal(t, "from a", newest(s.told("team")), "at once")
+	require.Equal(t, "Summary by b", s.compactions(teamKey)[0].Text)
+	mu.Lock()
+	require.Equal(t, []string{"a", "b"}, summaries)
+	mu.Unlock()
+	s.stop()
+}
+
+// TestAForkInTheTurnThatWasCompacted: a child that is forked later in the very
+// turn whose history was compacted on its way.
+func TestAForkInTheTurnThatWasCompacted(t *testing.T) {
+	s := compactScene(t, compactConfig, `
+  {when: {system: "/^Summarise a conversation/"}, say: "What was read."},
+  {when: {task: "/kid/"}, say: "The kid has looked."},
+  {when: {user: "/^read all about owls/"}, call: [{tool: "read", args: {name: "one", size: "9000"}}]},
+  {when: {lastTool: "read", result: "/^one/"}, call: [{tool: "read", args: {name: "two", size: "9000"}}]},
+  {when: {lastTool: "read", result: "/^two/"}, call: [{tool: "read", args: {name: "three", size: "3000"}}]},
+  {when: {lastTool: "read", result: "/^three/"}, call: [{tool: "sessions_spawn", args: {task: "look", label: "kid", context: "fork"}}]},
+  {when: {lastTool: "sessions_spawn"}, say: "sent"},
+  {when: {event: "/kid/"}, say: "NO_REPLY"},`)
+	s.say("team", "read all about owls")
+	require.NotEmpty(t, s.compactions(teamKey))
+	kid := said(s.last("kid"))
+	for _, want := range []string{"What was read.", "read all about owls", "three begins.", "[Subagent Task]"} {
+		require.Contains(t, kid, want)
+	}
+	require.NotContains(t, kid, "one begins.")
+	s.crash(time.Minute)
+	s.checkRequests(window)
+	s.stop()
+}
