@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -59,12 +60,18 @@ func BenchmarkGrowthTranscript(b *testing.B) {
 				return err
 			}))
 			for _, s := range sessions {
-				last := int64(0)
-				fill(b, r.app.DB(), n, func(tx *store.Tx, i int) (err error) {
-					last, err = tx.AppendRow(store.Row{Session: s.ID, Generation: 1, Kind: "message", Body: `{"kind":"user","text":"an old message of some length"}`, At: 1})
+				fill(b, r.app.DB(), n, func(tx *store.Tx, i int) error {
+					_, err := tx.AppendRow(store.Row{Session: s.ID, Generation: 1, Kind: "message", Body: `{"kind":"user","text":"an old message of some length"}`, At: 1})
 					return err
 				})
-				require.NoError(b, r.app.DB().Write(context.Background(), func(tx *store.Tx) error { return tx.SetContextFrom(s.ID, last+1) }))
+				require.NoError(b, r.app.DB().Write(context.Background(), func(tx *store.Tx) error {
+					summary := model.Item{Kind: model.Compacted, Text: "What was said before.", Compaction: &model.Compaction{By: model.CompactedByModel, Rows: n}}
+					row, err := tx.AppendRow(store.Row{Session: s.ID, Generation: 1, Kind: string(model.Compacted), Body: summary.Encode(), At: 1})
+					if err != nil {
+						return err
+					}
+					return tx.SetContextFrom(s.ID, row)
+				}))
 			}
 			measureCPU(b, r)
 		})

@@ -213,6 +213,17 @@ func TestB405NoPlanWithoutProgress(t *testing.T) {
 	require.Equal(t, 4096, p.maxResult, "the mildest that reaches the goal")
 }
 
+// TestACutPartsRowsByTheirNumbers: where a prompt begins is a number of a row.
+// A note that was written late under an early step stands before rows with
+// smaller numbers: no cut may come between them.
+func TestACutPartsRowsByTheirNumbers(t *testing.T) {
+	h := historyOf(make([]model.Item, 5)...)
+	for n, row := range []int64{1, 4, 2, 3, 5} {
+		h.entries[n].row, h.entries[n].item.Kind = row, model.User
+	}
+	require.Equal(t, []int{0, 1, 4}, h.legalCuts())
+}
+
 func historyOf(items ...model.Item) (h history) {
 	for n, i := range items {
 		h.entries = append(h.entries, entry{row: int64(n + 1), turn: 1, whole: i}.limited(0, 0))
