@@ -4,7 +4,7 @@ package config
 type Models struct {
 	// The providers by name; a model is written <provider>/<model id>.
 	Providers map[string]Provider `json:"providers,omitzero" keys:"id"`
-	// A model call without a token for this long has failed, in seconds.
+	// A model call without a token for this long has failed, in seconds; signs of life of the service prolong that up to five times.
 	StallSeconds int `json:"stallSeconds" default:"60" min:"1" max:"3600"`
 }
 
@@ -28,9 +28,9 @@ type Model struct {
 	ID string `json:"id" required:"true"`
 	// Size of the context window, in tokens.
 	ContextTokens Optional[int] `json:"contextTokens,omitzero" min:"1000"`
-	// Longest answer, in tokens.
+	// Longest answer, in tokens, reasoning and all.
 	MaxOutputTokens Optional[int] `json:"maxOutputTokens,omitzero" min:"1"`
-	// Whether it takes pictures.
+	// Whether it takes pictures; unset: what is known of its name.
 	Vision Optional[bool] `json:"vision,omitzero"`
 	// Price; what is left out is unknown, not free.
 	Cost Cost `json:"cost"`
@@ -65,7 +65,7 @@ type AgentDefaults struct {
 	Model string `json:"model,omitzero" format:"model"`
 	// How much the model reasons.
 	Thinking Thinking `json:"thinking" default:"off"`
-	// Models to try, in order, when the first one fails; a model that failed is asked last for a minute.
+	// Models to try, in order, when the first one fails; a model that failed is asked last, for as long as its service says or a minute.
 	Fallbacks []string `json:"fallbacks,omitzero" format:"model"`
 	// IANA time zone for dates in prompts; unset: the host's.
 	Timezone string `json:"timezone,omitzero" format:"timezone"`

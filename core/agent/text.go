@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/words"
@@ -12,6 +13,10 @@ import (
 // explain says in one line for people what went wrong with a model call, and
 // what to do about it. It is the English text: details are kept in it.
 func explain(err error) string {
+	configured := new(core.Error)
+	if errors.As(err, &configured) { // no call was made
+		return configured.Error()
+	}
 	e := new(model.Error)
 	if !errors.As(err, &e) {
 		return err.Error()

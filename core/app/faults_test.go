@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -263,5 +264,28 @@ func TestALimitIsThatOfACredential(t *testing.T) {
 		keys = append(keys, r.Header.Get("Authorization"))
 	}
 	require.Equal(t, []string{"Bearer k", "Bearer other"}, keys)
+	s.stop()
+}
+
+// TestEveryFaultIsInTheManual: what people read is what docs/models.md says.
+func TestEveryFaultIsInTheManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/models.md")
+	require.NoError(t, err)
+	for _, f := range append(faults(), fault{want: saysUnreached}) {
+		if why, failed := strings.CutPrefix(f.want, failedPrefix); failed {
+			why = strings.Replace(why, "status 502", "status 500", 1)
+			require.True(t, strings.Contains(string(manual), "| "+why+" |"), "%s: %s", f.name, why)
+		}
+	}
+}
+
+// TestAModelThatIsNotConfigured: the person reads which, not that a call
+// failed.
+func TestAModelThatIsNotConfigured(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{ agents: { defaults: { model: "" } } }`, "")
+	s.say("team", "hello")
+	s.pass(time.Minute)
+	require.Equal(t, []string{"This did not work: no model is configured (set agents.defaults.model to <provider>/<model id>)."}, s.told("team"))
 	s.stop()
 }
