@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -131,21 +130,6 @@ func (e *env) chat(ctx context.Context, o chatOptions) error {
 	}
 	err = e.talk(ctx, g.hub, inProcess(g.app.API(), true, nothingToClose), o, false)
 	return errors.Join(err, g.stop(atOnce))
-}
-
-// logName is the log of a gateway that shares its terminal with a chat.
-const logName = "skein.log"
-
-// fileLog logs into the state folder.
-func fileLog(cfg *config.Config) (log logger, done func(), err error) {
-	if err := os.MkdirAll(cfg.StateDir(), 0o700); err != nil {
-		return logger{}, nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(cfg.StateDir(), logName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return logger{}, nil, fmt.Errorf("open the log: %w", err)
-	}
-	return newLog(cfg, f), func() { _ = f.Close() }, nil
 }
 
 // talk runs the chat itself: on the whole terminal, or line by line.

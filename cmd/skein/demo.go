@@ -78,7 +78,9 @@ func (e *env) demo(ctx context.Context, o demoOptions) error {
 		return err
 	}
 	if o.headless {
-		return e.serveUntilStopped(ctx, cfg, newLog(cfg, e.stderr), load, noReadyFD)
+		log, done := e.gatewayLog(cfg)
+		defer done()
+		return e.serveUntilStopped(ctx, cfg, log, load, noReadyFD)
 	}
 	o.chat.cfg, o.chat.load, o.chat.again = cfg, load, "skein demo"
 	o.chat.greeting = e.demoGreeting(cfg, e.fillsTerminal(o.chat))

@@ -23,6 +23,9 @@ func runCommand(e *env) *cobra.Command {
 elapsed_ms, the time since the program began, once the store is open and every
 enabled channel has begun its first attempt to connect.
 
+The log goes to the standard error and into skein.log in the state folder, which
+"skein logs" prints.
+
 SIGINT or SIGTERM stops it: it takes no new work, lets turns finish for
 gateway.shutdownGraceSeconds, and exits 0; what did not finish goes on at the next
 start. A second signal stops it at once.
@@ -58,7 +61,8 @@ func (e *env) run(ctx context.Context, readyFD int) error {
 	if err != nil {
 		return err
 	}
-	log := newLog(cfg, e.stderr)
+	log, done := e.gatewayLog(cfg)
+	defer done()
 	logWarnings(log.Logger, warnings)
 	return e.serveUntilStopped(ctx, cfg, log, e.reloader(name, log.Logger, warnings), readyFD)
 }
