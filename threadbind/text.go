@@ -105,6 +105,12 @@ func because(w words.Language, b core.Binding, l Limits) string {
 		return w.BindingOverSessionEnded()
 	case core.EndReplaced:
 		return w.BindingOverReplaced()
+	case core.EndThreadDeleted:
+		return w.BindingOverThreadDeleted()
+	case core.EndAccountRemoved:
+		return w.BindingOverAccountRemoved()
+	case core.EndSpawnFailed:
+		return w.BindingOverSpawnFailed()
 	}
 	return b.Reason.String()
 }

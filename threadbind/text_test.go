@@ -101,6 +101,9 @@ func TestEveryReasonHasAFarewell(t *testing.T) {
 		b := activeBinding()
 		b.Reason = r
 		require.Regexp(t, `: [a-z][a-z0-9 ',-]+\.`, Farewell(b, DefaultSettings()), r)
+		for _, w := range words.Shipped()[1:] {
+			require.NotContains(t, because(w, b, DefaultSettings().Limits()), r.String())
+		}
 	}
 }
 

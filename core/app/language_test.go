@@ -47,7 +47,7 @@ func TestLanguages(t *testing.T) {
 			intro: "helper ist hier. Was du in diesem Thread schreibst, geht an helper. Grenzen: 2 h 30 min ohne Nachricht (idle), " +
 				"höchstens 3 Tage ab jetzt (max-age). /unfocus beendet das.",
 			help: "Befehle:\n/agents - Sub-Agenten, ihre Threads und mögliche Ziele für /focus\n", status: "Jetzt: untätig\n",
-			limit: "Grenze ohne Nachrichten (idle) von helper: 2 h 30 min. Ende: 01.03.2026, 14:30 UTC, noch 2 h 30 min (idle), " +
+			limit: "Leerlaufgrenze (idle) von helper: 2 h 30 min. Ende: 01.03.2026, 14:30 UTC, noch 2 h 30 min (idle), " +
 				"wenn nichts dazwischenkommt.",
 			stopped: "Die laufende Antwort ist angehalten.",
 			farewell: "helper hört hier nicht mehr zu: 2 h 30 min ohne Nachricht. Nachrichten hier gehen an den üblichen Agenten dieser Unterhaltung. " +

@@ -36,7 +36,7 @@ func (l Language) AgentsUnavailable() string { return l.say(kAgentsUnavailable) 
 // AgentsUnbound is "agents.unbound": unbound
 func (l Language) AgentsUnbound() string { return l.say(kAgentsUnbound) }
 
-// AlertAccountStopped is "alert.account-stopped": the account {account} has stopped: {cause}
+// AlertAccountStopped is "alert.account-stopped": the account {account} has stopped: {cause:detail}
 func (l Language) AlertAccountStopped(account string, cause string) string {
 	return l.say(kAlertAccountStopped, arg{"account", account}, arg{"cause", cause})
 }
@@ -44,7 +44,7 @@ func (l Language) AlertAccountStopped(account string, cause string) string {
 // AlertAccountStoppedRemedy is "alert.account-stopped.remedy": Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew.
 func (l Language) AlertAccountStoppedRemedy() string { return l.say(kAlertAccountStoppedRemedy) }
 
-// AlertCompletionBlocked is "alert.completion-blocked": nobody could be told the outcome of task {task}: {cause}
+// AlertCompletionBlocked is "alert.completion-blocked": nobody could be told the outcome of task {task}: {cause:detail}
 func (l Language) AlertCompletionBlocked(cause string, task string) string {
 	return l.say(kAlertCompletionBlocked, arg{"cause", cause}, arg{"task", task})
 }
@@ -159,6 +159,9 @@ func (l Language) BindingOver(name string, why string) string {
 	return l.say(kBindingOver, arg{"name", name}, arg{"why", why})
 }
 
+// BindingOverAccountRemoved is "binding.over.account-removed": account-removed
+func (l Language) BindingOverAccountRemoved() string { return l.say(kBindingOverAccountRemoved) }
+
 // BindingOverDeadline is "binding.over.deadline": its time is up
 func (l Language) BindingOverDeadline() string { return l.say(kBindingOverDeadline) }
 
@@ -193,6 +196,12 @@ func (l Language) BindingOverResume() string { return l.say(kBindingOverResume) 
 
 // BindingOverSessionEnded is "binding.over.session-ended": its session has ended
 func (l Language) BindingOverSessionEnded() string { return l.say(kBindingOverSessionEnded) }
+
+// BindingOverSpawnFailed is "binding.over.spawn-failed": spawn-failed
+func (l Language) BindingOverSpawnFailed() string { return l.say(kBindingOverSpawnFailed) }
+
+// BindingOverThreadDeleted is "binding.over.thread-deleted": thread-deleted
+func (l Language) BindingOverThreadDeleted() string { return l.say(kBindingOverThreadDeleted) }
 
 // BindingOverUsual is "binding.over.usual": Messages here go to this conversation's usual agent.
 func (l Language) BindingOverUsual() string { return l.say(kBindingOverUsual) }
