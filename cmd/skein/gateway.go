@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,7 +31,7 @@ type gateway struct {
 	served chan struct{}
 	cancel context.CancelFunc // ends the requests in progress
 	log    logger
-	reload *reloading // nil before start
+	reload atomic.Pointer[reloading] // nil before start
 }
 
 // gatewayOptions make a gateway.
@@ -52,7 +53,7 @@ func (e *env) openGateway(o gatewayOptions) (*gateway, error) {
 		return nil, errors.Join(err, g.socket.Close())
 	}
 	g.app, err = app.New(app.Options{
-		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log.Logger, Applied: o.log.follow,
+		Config: o.cfg, ConfigOptions: e.configOptions(), Channels: withConsole(channels.New(), g.hub), Log: o.log.Logger, Applied: g.applied,
 		Split: splitText, Render: renderText, Literal: literalText, LoadConfig: o.load, Began: e.began,
 		Disk: app.DiskOf, AgentPlace: agentPlace,
 	})
@@ -136,16 +137,24 @@ func (g *gateway) start(ctx context.Context) error {
 	if err := g.app.Start(ctx); err != nil {
 		return err
 	}
-	g.reload = startReloading(g, g.env.configOptions(), g.log.Logger)
+	g.reload.Store(startReloading(g, g.env.configOptions(), g.log.Logger))
 	return nil
+}
+
+// applied follows a configuration that a reload put in force.
+func (g *gateway) applied(cfg *config.Config) {
+	g.log.follow(cfg)
+	if r := g.reload.Load(); r != nil {
+		r.follow(cfg, false)
+	}
 }
 
 // stop ends the gateway: turns in progress finish until ctx ends, then what
 // waits on the socket is cut.
 func (g *gateway) stop(ctx context.Context) error {
 	err := g.app.Stop(ctx)
-	if g.reload != nil {
-		err = errors.Join(err, g.reload.stop())
+	if r := g.reload.Load(); r != nil {
+		err = errors.Join(err, r.stop())
 	}
 	g.cancel()
 	err = errors.Join(err, g.closeHub(), g.server.Close())

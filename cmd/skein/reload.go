@@ -76,8 +76,8 @@ func (r *reloading) reload(asked bool) {
 	if core.ErrorCode(err) == "reload_unavailable" { // it is stopping
 		return
 	}
-	r.follow(err != nil)
 	if err != nil {
+		r.follow(r.g.app.Config(), true)
 		r.refuse(err, asked)
 		return
 	}
@@ -89,14 +89,13 @@ func (r *reloading) reload(asked bool) {
 
 // follow watches the files that matter now; while a configuration is refused,
 // its own too.
-func (r *reloading) follow(refused bool) {
+func (r *reloading) follow(cfg *config.Config, refused bool) {
 	r.mu.Lock()
 	w := r.watcher
 	r.mu.Unlock()
 	if w == nil {
 		return
 	}
-	cfg := r.g.app.Config()
 	files := cfg.Watched()
 	if refused {
 		for _, name := range config.FilesOf(cfg.Path(), r.opts) {

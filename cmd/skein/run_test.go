@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -108,4 +109,25 @@ func TestRunStopsAtOnceOnASecondSignal(t *testing.T) {
 	case <-time.After(scriptLimit):
 		require.FailNow(t, "it does not stop", p.logged())
 	}
+}
+
+// TestRunReloadsOnHangUp: who asks is answered each time.
+func TestRunReloadsOnHangUp(t *testing.T) {
+	p := startRun(t)
+	file := filepath.Join(p.dir, "skein.json5")
+	logged := func(line string, times int) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Count(p.logged(), line) == times }, scriptLimit, time.Millisecond, "%s", line)
+	}
+	logged("msg=ready", 1) // signals are heard from then on, or a moment later
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(slowConfig, "agents:", "agnets:", 1)), 0o600))
+	logged("agnets: unknown key (did you mean agents?)", 1)
+	for times := 2; times <= 3; times++ {
+		require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+		logged("agnets: unknown key (did you mean agents?)", times)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(slowConfig), 0o600))
+	logged("configuration reloaded", 1)
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.Wait())
 }

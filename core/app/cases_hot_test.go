@@ -75,7 +75,7 @@ var hot = []struct{ keys, settings string }{
 // elsewhere names what shows that other live keys are read anew, and the keys
 // that nothing in the runtime reads.
 var elsewhere = map[string]string{
-	"$schema": "for editors",
+	"$schema":             "for editors",
 	"models.stallSeconds": "asked for each call (catalogue.Limits)", "tools.timeoutSeconds": "asked for each call (catalogue.Limits)",
 	"agents.defaults.fallbacks": "part of the same definition as the model", "agents.defaults.maxSteps": "part of the same definition",
 	"agents.defaults.timeoutSeconds": "part of the same definition", "agents.defaults.maxConcurrent": "asked for each claim (App.slots)",

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -306,4 +307,52 @@ func TestReloadIsRefusedOnceStopped(t *testing.T) {
 	s.stop()
 	_, err := a.Reload(t.Context(), next)
 	require.Equal(t, "reload_unavailable", core.ErrorCode(err))
+}
+
+// TestB339_B341_AFileThatIsNotValidChangesNothing: the gateway goes on with what
+// it has, names the place and the nearest key, and says so until it is mended.
+func TestB339_B341_AFileThatIsNotValidChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"{\n  agents: { defaults: { maxStep: 5, model: 'demo/other' } } }", "skein.json5:2:25: agents.defaults.maxStep: unknown key (did you mean maxSteps?)"},
+		{`{ channels: { console: { name: "${NOPE}" } } }`, "the environment variable NOPE is not set"},
+		{`{ models: { providers: { demo: { type: "openai", apiKey: "${NOPE}" } } } }`, "the environment variable NOPE is not set"},
+		{`{ agents: `, "skein.json5:1:"},
+	} {
+		s := prepareScene(t, "", "")
+		file := filepath.Join(s.dir, "skein.json5")
+		mended := false
+		s.options = func(o *app.Options) {
+			o.LoadConfig = func() (*config.Config, error) {
+				if mended {
+					return s.config(), nil
+				}
+				cfg, _, err := config.Load(file, config.Options{Env: func(string) (string, bool) { return "", false }})
+				if err == nil {
+					err = cfg.ResolveSecrets(config.Options{Env: func(string) (string, bool) { return "", false }})
+				}
+				return cfg, err
+			}
+		}
+		s.start()
+		s.write("skein.json5", tt.text)
+		before := s.app.Config()
+		_, err := s.app.ReloadFile(t.Context())
+		require.Equal(t, "config_invalid", core.ErrorCode(err))
+		require.ErrorContains(t, err, tt.want)
+		require.Same(t, before, s.app.Config(), "the one before stays in force")
+		s.say("team", "hello")
+		require.Equal(t, "m", s.last("").Model)
+		var status app.StatusView
+		require.Equal(t, 200, call(t, s.app.API(), "GET", "/status", "", &status))
+		require.Contains(t, status.ConfigError, tt.want)
+
+		mended = true
+		_, err = s.app.ReloadFile(t.Context())
+		require.NoError(t, err)
+		status = app.StatusView{}
+		require.Equal(t, 200, call(t, s.app.API(), "GET", "/status", "", &status))
+		require.Empty(t, status.ConfigError)
+		s.kill()
+	}
 }
