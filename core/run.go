@@ -70,11 +70,13 @@ const (
 // SpawnSpec is what a spawn resolved to; it is stored with the run and
 // printable.
 type SpawnSpec struct {
-	Agent          string `json:"agent"`
-	Model          string `json:"model"`
-	Thinking       string `json:"thinking,omitempty"`
-	Mode           string `json:"mode"`    // "run" or "session"
-	Context        string `json:"context"` // "isolated" or "fork"
+	Agent    string `json:"agent"`
+	Model    string `json:"model"`
+	Thinking string `json:"thinking,omitempty"`
+	Mode     string `json:"mode"`    // "run" or "session"
+	Context  string `json:"context"` // "isolated" or "fork"
+	// LightContext leaves the context files out of the child's prompt.
+	LightContext   bool   `json:"lightContext,omitempty"`
 	Cleanup        string `json:"cleanup"` // "keep" or "delete"
 	TimeoutSeconds int64  `json:"runTimeoutSeconds,omitempty"`
 	// ExpectsCompletion is false for fire-and-forget spawns.

@@ -30,6 +30,9 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 			return err
 		}
 		about, err := t.r.opts.Ender.Prompt(tx, t.l)
+		if t.child != nil && t.child.Spec.LightContext {
+			def.ContextFiles = nil
+		}
 		t.system = systemPrompt(def, t.l, about, t.r.opts.World.Clock.Now())
 		return err
 	})

@@ -39,6 +39,7 @@ type spawnParams struct {
 	Thread            bool   `json:"thread"`
 	Mode              string `json:"mode"`
 	Context           string `json:"context"`
+	LightContext      bool   `json:"lightContext"`
 	Cleanup           string `json:"cleanup"`
 	Expects           *bool  `json:"expectsCompletionMessage"`
 }
@@ -48,7 +49,7 @@ var deliveryParams = []string{"target", "channel", "to", "threadId", "thread_id"
 
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
-	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "cleanup",
+	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
 	"expectsCompletionMessage",
 }
 
@@ -72,6 +73,7 @@ const SpawnSchema = `{
   "thread":{"type":"boolean","description":"Give the child a thread where people can talk to it."},
   "mode":{"type":"string","enum":["run","session"],"description":"run ends after its answer; session stays in its thread. Default run; with thread, session."},
   "context":{"type":"string","enum":["isolated","fork"],"description":"fork starts from this conversation; use it sparingly."},
+  "lightContext":{"type":"boolean","description":"true: a smaller prompt, without the files of the workspace; for small one-off work."},
   "cleanup":{"type":"string","enum":["keep","delete"]},
   "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."}
  }}`

@@ -62,7 +62,7 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 	var schema struct{ Properties map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(SpawnSchema), &schema))
 	for name := range schema.Properties {
-		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "expectsCompletionMessage": "true"}[name]
+		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
 		if value == "" {
 			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
 		}

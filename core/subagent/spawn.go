@@ -148,7 +148,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 		return err
 	}
 	s.run.Spec = core.SpawnSpec{
-		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), Cleanup: s.p.Cleanup,
+		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), LightContext: s.p.LightContext, Cleanup: s.p.Cleanup,
 		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
 	}
 	s.run.Spec.ToolCeiling, err = s.ceiling(tx)
