@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/charmbracelet/colorprofile"
+
 	"github.com/skein-bot/skein/channels/console"
 	"github.com/skein-bot/skein/cmd/skein/chat/fullscreen"
 	"github.com/skein-bot/skein/config"
@@ -34,6 +36,9 @@ func (e *env) talkOnScreen(ctx context.Context, people console.People, c *client
 		People: people, Conversation: conversation, User: console.Local, In: e.stdin.(*os.File), Out: e.stdout.(*os.File),
 		Clock: e.clock, Zone: e.zone, NewKey: newKeys(), Overview: overview(c, o.cfg), Commands: chatCommands(), Greeting: o.greeting,
 		Reconnect: attached, Faults: e.stderr, Background: fullscreen.Background(o.background),
+	}
+	if value, _ := e.lookup("NO_COLOR"); value != "" {
+		options.Profile = colorprofile.ASCII
 	}
 	memory, err := fullscreen.OpenMemory(filepath.Join(o.cfg.StateDir(), memoryName))
 	if err != nil {

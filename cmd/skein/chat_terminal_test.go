@@ -162,8 +162,7 @@ func TestPicture(t *testing.T) {
 	if !haveTmux(t) {
 		return
 	}
-	x := openTerminal(t, t.TempDir(), 96, 27, "COLORTERM=truecolor")
-	x.tmux("set-option", "-g", "default-terminal", "tmux-256color")
+	x := openTerminal(t, t.TempDir(), 96, 27, "TERM=tmux-256color")
 	x.line("skein demo --background dark")
 	x.shows("enter send")
 	x.line("research cats, dogs and tea")
@@ -174,7 +173,8 @@ func TestPicture(t *testing.T) {
 	x.shows("Mostly by day, in naps.")
 	x.keys("M-0")
 	x.shows("▌  main", "All three are back.")
-	svg := terminalSVG(x.tmux("capture-pane", "-e", "-p"), 96, "A terminal: an agent has sent three sub-agents into threads; the list shows that they are done and what is unread")
+	capture := x.tmux("capture-pane", "-e", "-p")
+	svg := terminalSVG(capture, 96, "A terminal: an agent has sent three sub-agents into threads; the list shows that they are done and what is unread")
 	require.Contains(t, svg, ">#2 dogs<")
 	require.Contains(t, svg, `font-weight="bold"`)
 	if *picture {

@@ -103,28 +103,36 @@ func (l look) after(codes string) look {
 		case 49:
 			l.back = ""
 		case 38, 48:
-			if i+4 < len(list) && list[i+1] == "2" {
-				color := "#"
-				for _, part := range list[i+2 : i+5] {
-					n, _ := strconv.Atoi(part)
-					color += fmt.Sprintf("%02x", n)
-				}
+			if i+2 < len(list) && list[i+1] == "5" {
+				n, _ := strconv.Atoi(list[i+2])
 				if code == 38 {
-					l.color = color
+					l.color = of256(n)
 				} else {
-					l.back = color
+					l.back = of256(n)
 				}
-				i += 4
+				i += 2
 			}
 		}
 	}
 	return l
 }
 
+// of256 returns one of the 256 colours that every terminal has alike, which are
+// those from 16 on.
+func of256(n int) string {
+	if n >= 232 {
+		grey := 8 + 10*(n-232)
+		return fmt.Sprintf("#%02x%02x%02x", grey, grey, grey)
+	}
+	steps := [...]int{0, 95, 135, 175, 215, 255}
+	n = max(n-16, 0)
+	return fmt.Sprintf("#%02x%02x%02x", steps[n/36], steps[n/6%6], steps[n%6])
+}
+
 func TestTerminalSVG(t *testing.T) {
-	svg := terminalSVG("a \x1b[1;38;2;255;0;16mb <c>\x1b[0m  \x1b[48;2;1;2;3m d\x1b[49m\n", 20, "x")
+	svg := terminalSVG("a \x1b[1;38;5;196mb <c>\x1b[0m  \x1b[48;5;240m d\x1b[49m\n", 20, "x")
 	require.Contains(t, svg, `x="14.0" y="28" textLength="8.4" lengthAdjust="spacingAndGlyphs" fill="#d5d9e0">a</text>`)
-	require.Contains(t, svg, `x="30.8" y="28" textLength="42.0" lengthAdjust="spacingAndGlyphs" fill="#ff0010" font-weight="bold">b &lt;c&gt;</text>`)
-	require.Contains(t, svg, `<rect x="89.6" y="14" width="16.8" height="19" fill="#010203"/>`)
+	require.Contains(t, svg, `x="30.8" y="28" textLength="42.0" lengthAdjust="spacingAndGlyphs" fill="#ff0000" font-weight="bold">b &lt;c&gt;</text>`)
+	require.Contains(t, svg, `<rect x="89.6" y="14" width="16.8" height="19" fill="#585858"/>`)
 	require.Contains(t, svg, `x="98.0"`)
 }

@@ -134,7 +134,10 @@ func TestCompletion(t *testing.T) {
 	require.Contains(t, r.screen(), "#1 cats")
 	r.keys("tab", "tab", "enter")
 	require.Equal(t, "#1", r.at())
-	r.keys("/nothing", "tab")
+	r.keys("/foc", "tab")
+	require.Equal(t, "/focus ", r.input.Value())
+	require.Contains(t, r.screen(), "/focus <target>", "how it is written")
+	r.keys("ctrl+c", "/nothing", "tab")
 	require.Equal(t, "main", r.at(), "where nothing can be completed, Tab goes on")
 }
 

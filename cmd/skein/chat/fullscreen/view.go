@@ -163,7 +163,7 @@ func (m *Model) cover(rows []string) []string {
 	}
 	name := 0
 	for _, c := range list[first : first+n] {
-		name = max(name, m.measure(commandLine(c)))
+		name = max(name, m.measure(c.Name)+1)
 	}
 	width := m.paneWidth()
 	name = min(name, width/2)
@@ -174,14 +174,25 @@ func (m *Model) cover(rows []string) []string {
 		if first+i == at {
 			mark, style = draw(m.theme.you, "› "), m.theme.code.Bold(true)
 		}
-		row := " " + mark + fill(draw(style, clip(commandLine(c), name, m.measure)), name, m.measure)
+		row := " " + mark + fill(draw(style, clip("/"+c.Name, name, m.measure)), name, m.measure)
 		row += "  " + draw(m.theme.dim, clip(c.Summary, width-name-6, m.measure))
 		rows[len(rows)-n+i] = row
 	}
 	return rows
 }
 
-func commandLine(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Usage) }
+// usage is how the command on the line is written, "" if there is none to say.
+func (m *Model) usage() string {
+	word, _, spaced := strings.Cut(m.input.Value(), " ")
+	list, at := m.offered()
+	for i, c := range m.commands {
+		chosen := at >= 0 && list[at].Name == c.Name || len(list) == 1 && list[0].Name == c.Name
+		if m.commands[i].Usage != "" && (chosen || spaced && word == "/"+c.Name) {
+			return "/" + c.Name + " " + c.Usage
+		}
+	}
+	return ""
+}
 
 // status is the line above the one that is written on: at the left what is
 // going on, at the right what is below.
@@ -207,6 +218,8 @@ func (m *Model) going(p *place) (string, lipgloss.Style) {
 		return m.spinner() + " " + textAway, m.theme.warn
 	case m.selecting:
 		return textSelecting, m.theme.dim
+	case m.usage() != "":
+		return m.usage(), m.theme.dim
 	case m.notice != "":
 		return printable(strings.ReplaceAll(m.notice, "\n", " ")), m.theme.busy
 	case p.busy():
