@@ -115,6 +115,23 @@ type Fetcher interface {
 	Fetch(ctx context.Context, from Address, f Attachment) (io.ReadCloser, error)
 }
 
+// HistoryReader is the ability to read what was said before a message. Where an
+// adapter has it, a message that addresses the bot in a group brings along what
+// the platform says was said there since the bot was addressed before, also
+// while it was away; elsewhere, what the bot has seen.
+type HistoryReader interface {
+	// History returns the messages of exactly this place that stand before the
+	// message with id before, the newest ones, at most limit (from 1 to 500),
+	// oldest first, as they are now: edited ones with their last text, deleted
+	// ones left out. They are normalised as for Intake.Receive, the bot's own
+	// with Author.Self.
+	//
+	// The runtime calls it once for each message that addresses the bot in a
+	// group where it must be, before that message is durable: ctx ends after
+	// two seconds, and after an error what was seen serves.
+	History(ctx context.Context, at Address, before string, limit int) ([]Message, error)
+}
+
 // Placement says where a binding lives relative to where it was asked for.
 type Placement string
 

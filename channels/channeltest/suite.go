@@ -75,6 +75,7 @@ func Run(t *testing.T, f Factory, only ...string) {
 		{"SendAfterCancel", testSendAfterCancel},
 		{"Probe", testProbe},
 		{"EditAndDelete", testEditAndDelete},
+		{"History", testHistory},
 		{"Threads", testThreads},
 		{"ThreadStates", testThreadStates},
 		{"PlaceEvents", testPlaceEvents},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -250,4 +251,53 @@ func testEventsOfMessages(r *rig) {
 		}
 	}
 	require.Equal(r, []string{"hello", "hello!"}, edits)
+}
+
+// testHistory: what was said in a place before a message, as it is now, in order
+// and normalised as what is received.
+func testHistory(r *rig) {
+	reader, ok := r.adapter.(core.HistoryReader)
+	if !ok {
+		return
+	}
+	to := r.meet(group())
+	one := r.say(group(), "one")
+	r.mustSend(to, "the bot's own")
+	two := r.say(group(), "too")
+	require.NoError(r, r.server.Edit(r.Context(), alice(), two, "two"))
+	gone := r.say(group(), "gone")
+	deleted := true
+	if err := r.server.Delete(r.Context(), alice(), gone); errors.Is(err, testserver.ErrUnsupported) {
+		deleted = false
+	} else {
+		require.NoError(r, err)
+	}
+	last := r.say(group(), "last")
+	r.say(group(), "later")
+
+	said, err := reader.History(r.Context(), to, last.ID, 100)
+	require.NoError(r, err)
+	var texts []string
+	for _, m := range said {
+		require.Equal(r, to.Place(), m.Address.Place())
+		require.Equal(r, core.Group, m.Kind)
+		require.Equal(r, m.Text == "the bot's own", m.Author.Self, "%q", m.Text)
+		texts = append(texts, m.Text)
+	}
+	if i := slices.Index(texts, "one"); i > 0 {
+		texts, said = texts[i:], said[i:] // what came before belongs to the meeting
+	}
+	want := []string{"one", "the bot's own", "two"}
+	if !deleted {
+		want = append(want, "gone")
+	}
+	require.Equal(r, want, texts)
+	require.Equal(r, one.ID, said[0].ID)
+	require.NotEmpty(r, said[0].Author.ID)
+	newest, err := reader.History(r.Context(), to, last.ID, 1)
+	require.NoError(r, err)
+	require.Len(r, newest, 1)
+	require.Equal(r, want[len(want)-1], newest[0].Text)
+	_, err = reader.History(r.Context(), to, "nothing", 5)
+	require.Error(r, err)
 }

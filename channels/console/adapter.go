@@ -34,6 +34,7 @@ var (
 	_ core.Typer          = (*Adapter)(nil)
 	_ core.Editor         = (*Adapter)(nil)
 	_ core.Deleter        = (*Adapter)(nil)
+	_ core.HistoryReader  = (*Adapter)(nil)
 	_ core.BindingAdapter = (*Adapter)(nil)
 	_ core.ChildFinder    = (*Adapter)(nil)
 	_ core.Archiver       = (*Adapter)(nil)
@@ -213,6 +214,23 @@ func (a *Adapter) Edit(ctx context.Context, _ core.Address, id, text string) err
 func (a *Adapter) Delete(ctx context.Context, _ core.Address, id string) error {
 	_, err := a.backend.Delete(ctx, DeleteRequest{Account: a.account, ID: id})
 	return classify(err)
+}
+
+// History implements core.HistoryReader.
+func (a *Adapter) History(ctx context.Context, at core.Address, before string, limit int) ([]core.Message, error) {
+	said, err := a.backend.History(ctx, HistoryRequest{
+		Account: a.account, Conversation: at.Conversation, Thread: at.Thread, Before: before, Limit: limit,
+	})
+	if err != nil {
+		return nil, classify(err)
+	}
+	var out []core.Message
+	for _, ev := range said.Events {
+		m := a.message(ev)
+		m.Address = a.address(ev.Conversation, ev.Thread)
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 // Typing implements core.Typer.

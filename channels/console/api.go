@@ -32,6 +32,8 @@ type Backend interface {
 	// Probe tells the state of a place, or with an empty conversation whether
 	// the platform answers.
 	Probe(ctx context.Context, r ProbeRequest) (Probed, error)
+	// History returns what was said in a place before a message.
+	History(ctx context.Context, r HistoryRequest) (History, error)
 	// Typing shows people that the account is writing, for TypingFor.
 	Typing(ctx context.Context, r TypingRequest) (Done, error)
 }
@@ -124,6 +126,22 @@ type ProbeRequest struct {
 // Probed is the state of a place.
 type Probed struct {
 	State core.PlaceState `json:"state"`
+}
+
+// HistoryRequest asks for the newest messages of a place before a message, at
+// most Limit.
+type HistoryRequest struct {
+	Account      string `json:"account"`
+	Conversation string `json:"conversation"`
+	Thread       string `json:"thread,omitempty"`
+	Before       string `json:"before"` // id of a message of the conversation
+	Limit        int    `json:"limit"`
+}
+
+// History is what was said, oldest first, each message as the event that told
+// of it would be now.
+type History struct {
+	Events []Event `json:"events"`
 }
 
 // TypingRequest shows that an account is writing.

@@ -114,6 +114,10 @@ func (c botClient) Probe(ctx context.Context, r ProbeRequest) (Probed, error) {
 	return call[ProbeRequest, Probed](ctx, c.client, "bot/probe", r)
 }
 
+func (c botClient) History(ctx context.Context, r HistoryRequest) (History, error) {
+	return call[HistoryRequest, History](ctx, c.client, "bot/history", r)
+}
+
 func (c botClient) Typing(ctx context.Context, r TypingRequest) (Done, error) {
 	return call[TypingRequest, Done](ctx, c.client, "bot/typing", r)
 }

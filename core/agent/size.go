@@ -95,6 +95,9 @@ func itemTokens(i model.Item) int {
 		for _, f := range i.Files {
 			n += f.Tokens(tokens)
 		}
+		for _, c := range i.Context {
+			n += 8 + itemTokens(c)
+		}
 	default:
 		n += tokens(model.Render(i))
 	}

@@ -205,6 +205,10 @@ func (a *App) join() error {
 	a.intake = intake.New(intake.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: intakeConfig{a}, Bindings: a.bindings, Commands: a.commands(), Waiter: a.engine,
 		Kernel: a.kernel, Poster: a.delivery, Go: a.Go,
+		History: func(channel, account string) core.HistoryReader {
+			reader, _ := a.adapter(channel, account).(core.HistoryReader)
+			return reader
+		},
 	})
 	a.accounts, err = a.openAccounts(a.opts.Config)
 	return err

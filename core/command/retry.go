@@ -144,7 +144,7 @@ func askedBy(tx *store.Tx, r Request, turn store.Turn) (rows []store.Inbox, thei
 		if item.MessageID != "" {
 			row.Anchor, row.Source = item.MessageID, store.SourceOf(turn.ReplyTo, item.MessageID)
 		}
-		theirs = theirs || kind == store.InboxMessage && row.Owner == r.Actor
+		theirs = theirs || kind == store.InboxMessage && r.Actor != "" && row.Owner == r.Actor
 		rows = append(rows, row)
 	}
 	return rows, theirs, nil
@@ -153,6 +153,9 @@ func askedBy(tx *store.Tx, r Request, turn store.Turn) (rows []store.Inbox, thei
 // askAgain puts the rows into the inbox in the place of what the turn wrote.
 func (s Set) askAgain(tx *store.Tx, r Request, turn store.Turn, rows []store.Inbox) error {
 	if err := tx.ReplaceFrom(r.Session, turn.ID); err != nil {
+		return err
+	}
+	if err := uncarry(tx, r, turn); err != nil {
 		return err
 	}
 	// Whoever remembers the old prompt must read it anew.
@@ -171,6 +174,29 @@ func (s Set) askAgain(tx *store.Tx, r Request, turn store.Turn, rows []store.Inb
 		return err
 	}
 	tx.OnCommit(func() { s.o.Kernel.Wake(r.Session.ID, store.LaneMain, false) })
+	return nil
+}
+
+// uncarry leaves out of the prompt what a compaction inside of the turn carried
+// over: it is asked again, in the words of today.
+func uncarry(tx *store.Tx, r Request, turn store.Turn) error {
+	rows, err := tx.Transcript(r.Session)
+	if err != nil {
+		return err
+	}
+	for _, row := range slices.Backward(rows) {
+		if row.Kind != string(model.Compacted) {
+			continue
+		}
+		item, err := model.DecodeItem(row.Body)
+		if err != nil || row.Turn < turn.ID || item.Compaction == nil || len(item.Compaction.Carried) == 0 {
+			return err
+		}
+		item.Compaction.Carried = nil
+		row.Body, row.At = item.Encode(), r.Now
+		_, err = tx.AppendRow(row) // of compactions the newest counts
+		return err
+	}
 	return nil
 }
 

@@ -1,10 +1,14 @@
 package intake
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
@@ -38,13 +42,18 @@ func (s *Service) overhear(tx *store.Tx, m core.Message) error {
 	if limit <= 0 || item.Text == "" && len(item.Files) == 0 {
 		return nil
 	}
+	return tx.InsertSeen(seen(m.Address, short(item)), limit)
+}
+
+// short bounds what an item of context says.
+func short(item model.Item) model.Item {
 	item.Text = cutText(item.Text)
 	if item.Quote != nil {
 		quote := *item.Quote
 		quote.Text = cutText(quote.Text)
 		item.Quote = &quote
 	}
-	return tx.InsertSeen(seen(m.Address, item), limit)
+	return item
 }
 
 func seen(at core.Address, item model.Item) store.Seen {
@@ -55,29 +64,101 @@ func seen(at core.Address, item model.Item) store.Seen {
 	return s
 }
 
-// background takes what was seen in a message's place since the bot was
-// addressed there before. It becomes part of the message, so that whatever
-// happens later the model is asked the same.
-func (s *Service) background(tx *store.Tx, m core.Message) ([]model.Item, error) {
+// past is what a platform says was said before a message.
+type past struct{ messages []core.Message }
+
+const (
+	// historyTimeout is how long a platform may take to say it. Meanwhile no
+	// further update of the account comes.
+	historyTimeout = 2 * time.Second
+	// historyReach is how far back a platform is asked at least: among the
+	// messages are those of the bot and of people who are not heard.
+	historyReach = 100
+)
+
+// saidBefore asks the platform what was said before a message that addresses
+// the bot where it must be addressed. nil means that what was seen serves: the
+// platform cannot tell, or did not.
+func (s *Service) saidBefore(ctx context.Context, m core.Message) *past {
+	limit := s.Config.HistoryLimit(m.Address.Channel, m.Address.Account)
+	if m.Kind != core.Group || m.Event != core.EventMessage && m.Event != "" || m.Author.Self || limit <= 0 || s.History == nil {
+		return nil
+	}
+	reader := s.History(m.Address.Channel, m.Address.Account)
+	if reader == nil || !s.Config.Access(m.Address.Channel, m.Address.Account).MentionAt(m.Address, m.Guild) {
+		return nil
+	}
+	cmd, isCommand := command.Parse(m.Text)
+	if isCommand || !policy.Decide(s.asks(m, cmd, isCommand)).Allowed() {
+		return nil
+	}
+	ctx, cancel := s.World.Clock.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	messages, err := reader.History(ctx, m.Address, m.ID, max(limit, historyReach))
+	if err != nil {
+		s.Log.Warn("the platform did not say what was said before; what was seen serves", "address", m.Address.String(), "error", err)
+		return nil
+	}
+	return &past{messages}
+}
+
+// overheard returns those messages before one that are its context: since the
+// bot was addressed the last time, of people who are admitted, as overhear
+// would have kept them.
+func (s *Service) overheard(before *past, at core.Address) (items []model.Item) {
+	limit := s.Config.HistoryLimit(at.Channel, at.Account)
+	for _, m := range slices.Backward(before.messages) {
+		m.Text, m.Address.Channel, m.Address.Account = cleanText(m.Text), at.Channel, at.Account
+		if m.Author.Self {
+			continue
+		}
+		cmd, isCommand := command.Parse(m.Text)
+		decision := policy.Decide(s.asks(m, cmd, isCommand))
+		if decision.Allowed() || len(items) == limit {
+			break
+		}
+		if item := said(m, m.At); decision.Reason == policy.ReasonNotAddressed && !isCommand && (item.Text != "" || len(item.Files) > 0) {
+			items = append(items, short(item))
+		}
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// background is what a message brings along: what was said in its place since
+// the bot was addressed there before. It becomes part of the message, so that
+// whatever happens later the model is asked the same.
+func (s *Service) background(tx *store.Tx, m core.Message, before *past) ([]model.Item, error) {
 	if m.Kind != core.Group {
 		return nil, nil
 	}
+	items, err := s.takeSeen(tx, m)
+	if before != nil && err == nil {
+		items = s.overheard(before, m.Address)
+	}
+	left, first := contextBytes, len(items)
+	for first > 0 {
+		if left -= len(items[first-1].Text); left < 0 {
+			break
+		}
+		first--
+	}
+	return items[first:], err
+}
+
+// takeSeen takes what was seen in a message's place.
+func (s *Service) takeSeen(tx *store.Tx, m core.Message) ([]model.Item, error) {
 	rows, err := tx.TakeSeen(m.Address.Place(), s.Config.HistoryLimit(m.Address.Channel, m.Address.Account))
 	if err != nil {
 		return nil, err
 	}
 	items := make([]model.Item, len(rows))
-	left, first := contextBytes, len(rows)
-	for i := len(rows) - 1; i >= 0; i-- {
-		if items[i], err = model.DecodeItem(rows[i].Body); err != nil {
-			return nil, fmt.Errorf("history row %d: %w", rows[i].ID, err)
+	for i, row := range rows {
+		if items[i], err = model.DecodeItem(row.Body); err != nil {
+			return nil, fmt.Errorf("history row %d: %w", row.ID, err)
 		}
-		if left -= len(items[i].Text); left < 0 {
-			break
-		}
-		first = i
 	}
-	return items[first:], nil
+	return items, nil
 }
 
 // putBack returns what a message brought along to the history of its place,

@@ -15,10 +15,7 @@ import (
 // context. For one that the last turn has taken already it is kept for /retry,
 // and that is offered. An edit never starts a turn and is never a command.
 func (s *Service) edited(tx *store.Tx, m core.Message) error {
-	decision := policy.Decide(policy.Request{
-		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: m.Event, Address: m.Address, Guild: m.Guild,
-		Settings: s.Config.Access(m.Address.Channel, m.Address.Account),
-	})
+	decision := policy.Decide(s.asks(m, command.Line{}, false))
 	if !decision.Allowed() {
 		s.Log.Info("an edit was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)
 		return nil

@@ -110,6 +110,8 @@ type Options struct {
 	Waiter   Waiter
 	Kernel   Waker
 	Poster   Poster
+	// History returns what can read an account's places, nil if nothing can.
+	History func(channel, account string) core.HistoryReader
 	// Go runs the part of a command that is outside the store, in a goroutine
 	// that the runtime waits for.
 	Go func(func(ctx context.Context))
@@ -160,6 +162,7 @@ func (a accountIntake) LoadCursor(ctx context.Context, name string) (value strin
 func (s *Service) Receive(ctx context.Context, m core.Message) error {
 	defer s.World.Work.Begin("intake")()
 	m.Text, m.Title = cleanText(m.Text), cleanText(m.Title)
+	before := s.saidBefore(ctx, m)
 	var after []func(ctx context.Context)
 	err := s.DB.Write(ctx, func(tx *store.Tx) error {
 		after = nil
@@ -172,7 +175,7 @@ func (s *Service) Receive(ctx context.Context, m core.Message) error {
 		if fresh, err := tx.InsertDedupe(dedupeKey(m), s.World.Now()); err != nil || !fresh {
 			return err
 		}
-		run, err := s.handle(tx, m)
+		run, err := s.handle(tx, m, before)
 		if err != nil {
 			return err
 		}
@@ -215,7 +218,7 @@ func cleanText(s string) string {
 }
 
 // handle decides what becomes of a fresh update.
-func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Context), err error) {
+func (s *Service) handle(tx *store.Tx, m core.Message, before *past) (after func(context.Context), err error) {
 	switch m.Event {
 	case core.EventEdit:
 		return nil, s.edited(tx, m)
@@ -230,12 +233,10 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 		return nil, err
 	}
 	cmd, isCommand := command.Parse(m.Text)
-	settings, talk, now := s.Config.Access(m.Address.Channel, m.Address.Account), talkOf(m), s.World.Now()
-	decision := policy.Decide(policy.Request{
-		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: core.EventMessage, Address: m.Address, Guild: m.Guild,
-		Mentioned: m.Mentioned || settings.Mentions(m.Text), Bound: free, Command: commandForm(cmd, isCommand, m),
-		Looping: m.Author.Bot && s.loops.silenced(talk, now), Settings: settings,
-	})
+	talk, now := talkOf(m), s.World.Now()
+	request := s.asks(m, cmd, isCommand)
+	request.Bound, request.Looping = free, m.Author.Bot && s.loops.silenced(talk, now)
+	decision := policy.Decide(request)
 	if m.Author.Bot && (decision.Allowed() || decision.Reason == policy.ReasonBotLoop) {
 		tx.OnCommit(func() { s.loops.note(talk, now) })
 	}
@@ -252,7 +253,24 @@ func (s *Service) handle(tx *store.Tx, m core.Message) (after func(context.Conte
 	if isCommand {
 		return s.command(tx, m, cmd, b, bound)
 	}
-	return nil, s.enqueue(tx, m)
+	if free { // what was said before went to the session already
+		before = nil
+	}
+	return nil, s.enqueue(tx, m, before)
+}
+
+// asks is what access control is asked about a message or an edit, in a place
+// that is not bound.
+func (s *Service) asks(m core.Message, cmd command.Line, isCommand bool) policy.Request {
+	settings := s.Config.Access(m.Address.Channel, m.Address.Account)
+	event := m.Event
+	if event == "" {
+		event = core.EventMessage
+	}
+	return policy.Request{
+		Author: m.Author, Roles: m.Roles, Kind: m.Kind, Event: event, Address: m.Address, Guild: m.Guild,
+		Mentioned: m.Mentioned || settings.Mentions(m.Text), Command: commandForm(cmd, isCommand, m), Settings: settings,
+	}
 }
 
 // commandForm says whom a command addresses, by the name after its '@'.
@@ -357,7 +375,7 @@ func (s *Service) refuseCommand(tx *store.Tx, m core.Message, sender string) err
 }
 
 // enqueue puts a message into the inbox of its session.
-func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
+func (s *Service) enqueue(tx *store.Tx, m core.Message, before *past) error {
 	now := s.World.Now()
 	b, bound, held, err := s.Bindings.Resolve(tx, m.Address)
 	if err != nil {
@@ -388,7 +406,7 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message) error {
 			return err
 		}
 	}
-	if item.Context, err = s.background(tx, m); err != nil {
+	if item.Context, err = s.background(tx, m, before); err != nil {
 		return err
 	}
 	row.Body = item.Encode()
