@@ -36,11 +36,13 @@
 // # Reloading
 //
 // [Diff] compares two configurations and says for each changed key what it
-// takes to apply it.
+// takes to apply it; [Hold] leaves out what has to wait. [Config.Watched] lists
+// the files that matter, and package watch tells when they change.
 //
 // # Looking and changing
 //
 // [Config.Effective] shows the value in force for a key. [Set] changes one key
-// in the text of its file and leaves every other byte alone; [Edit.Write] puts
-// the result in place and keeps the versions before.
+// in the text of its file and leaves every other byte alone, [Unset] takes one
+// out; [Edit.Write] puts the result in place and keeps the versions before.
+// [Lock] keeps other edits waiting meanwhile. [Create] writes a new file.
 package config
