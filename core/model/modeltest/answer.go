@@ -63,21 +63,21 @@ type Sleeper interface {
 }
 
 // Silent is Stream that stays open and says nothing more. While it does, idle
-// is called again and again, with pauses on real; in virtual time it moves the
+// is called again and again, with pauses on the wall clock; in virtual time it moves the
 // clock, which the world would wait for otherwise.
-func Silent(real Sleeper, idle func(), events ...Event) Answer {
-	return again(real, idle, nil, events)
+func Silent(wall Sleeper, idle func(), events ...Event) Answer {
+	return again(wall, idle, nil, events)
 }
 
 // Pinging is Silent with a sign of life after each idle.
-func Pinging(real Sleeper, idle func(), events ...Event) Answer {
-	return again(real, idle, []Event{Ping()}, events)
+func Pinging(wall Sleeper, idle func(), events ...Event) Answer {
+	return again(wall, idle, []Event{Ping()}, events)
 }
 
-func again(real Sleeper, idle func(), more, events []Event) Answer {
+func again(wall Sleeper, idle func(), more, events []Event) Answer {
 	return func(w http.ResponseWriter, r *http.Request, got Request) {
 		Stream(events...)(w, r, got)
-		for flush(w); real.Sleep(r.Context(), 2*time.Millisecond) == nil; flush(w) {
+		for flush(w); wall.Sleep(r.Context(), 2*time.Millisecond) == nil; flush(w) {
 			idle()
 			_, _ = io.WriteString(w, encode(got.Protocol, more))
 		}
