@@ -1,9 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,7 +173,7 @@ func (a *Adapter) quote(m *Message) *core.Quote {
 func attachments(m *Message) []core.Attachment {
 	var list []core.Attachment
 	for i, f := range m.Files {
-		list = append(list, core.Attachment{ID: m.ID + "/" + strconv.Itoa(i), Name: f.Name, Type: f.Type, Size: f.Size})
+		list = append(list, core.Attachment{ID: fileID(m.ID, i), Name: f.Name, Type: f.Type, Size: f.Size})
 	}
 	return list
 }
@@ -237,6 +239,15 @@ func (a *Adapter) History(ctx context.Context, at core.Address, before string, l
 func (a *Adapter) Typing(ctx context.Context, to core.Address) error {
 	_, err := a.backend.Typing(ctx, TypingRequest{Account: a.account, Conversation: to.Conversation, Thread: to.Thread})
 	return classify(err)
+}
+
+// Fetch implements core.Fetcher.
+func (a *Adapter) Fetch(ctx context.Context, _ core.Address, f core.Attachment) (io.ReadCloser, error) {
+	content, err := a.backend.Fetch(ctx, FetchRequest{Account: a.account, File: f.ID})
+	if refusal := new(Error); errors.As(err, &refusal) && refusal.Code == CodeUnknownFile {
+		return nil, fmt.Errorf("%w: %w", core.ErrNoFiles, err)
+	}
+	return io.NopCloser(bytes.NewReader(content.Data)), err
 }
 
 // Probe implements core.Adapter. The platform's answer counts, and after a

@@ -36,6 +36,9 @@ type Backend interface {
 	History(ctx context.Context, r HistoryRequest) (History, error)
 	// Typing shows people that the account is writing, for TypingFor.
 	Typing(ctx context.Context, r TypingRequest) (Done, error)
+	// Fetch returns the content of a file of a message. The platform keeps the
+	// newest contents only, and none over a restart.
+	Fetch(ctx context.Context, r FetchRequest) (Content, error)
 }
 
 // MaxUpdates is how many updates one poll returns at most.
@@ -151,6 +154,18 @@ type TypingRequest struct {
 	Thread       string `json:"thread,omitempty"`
 }
 
+// FetchRequest asks for a file, by the id that the adapter gives it:
+// "<message>/<number from 0>".
+type FetchRequest struct {
+	Account string `json:"account"`
+	File    string `json:"file"`
+}
+
+// Content is what a file holds.
+type Content struct {
+	Data []byte `json:"data"`
+}
+
 // People is the platform as people see it. [Hub] implements it in process, the
 // client of [NewPeopleClient] over HTTP; a terminal works with either. All
 // methods may be called from many goroutines.
@@ -186,6 +201,9 @@ type Post struct {
 	Mentions     []string `json:"mentions,omitempty"` // accounts
 	ReplyTo      string   `json:"replyTo,omitempty"`
 	Files        []File   `json:"files,omitempty"`
+	// Contents are those of Files, in their order; those behind the last one
+	// cannot be fetched. In all they have at most PostLimit bytes.
+	Contents [][]byte `json:"contents,omitempty"`
 	// Key, if set, makes a repeated Post the same message.
 	Key string `json:"key,omitempty"`
 }

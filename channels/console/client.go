@@ -122,6 +122,10 @@ func (c botClient) Typing(ctx context.Context, r TypingRequest) (Done, error) {
 	return call[TypingRequest, Done](ctx, c.client, "bot/typing", r)
 }
 
+func (c botClient) Fetch(ctx context.Context, r FetchRequest) (Content, error) {
+	return call[FetchRequest, Content](ctx, c.client, "bot/fetch", r)
+}
+
 // NewPeopleClient returns a People that talks to the PeopleHandler or Handler
 // at root. The arguments are those of NewClient; for a unix socket, root is
 // any http URL and c dials the socket.

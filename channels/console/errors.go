@@ -13,6 +13,7 @@ const (
 	CodeUnknownAgent        = "unknown_agent"
 	CodeUnknownMessage      = "unknown_message"
 	CodeUnknownReply        = "unknown_reply"
+	CodeUnknownFile         = "unknown_file"
 	CodeMoved               = "moved"
 	CodeNotMember           = "not_member"
 	CodeNotAuthor           = "not_author"

@@ -35,7 +35,7 @@ func (w Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 // Handler serves both sides of a hub over HTTP, for bots that live elsewhere.
 // Every call is a POST of a JSON object and answers with one: the methods of
 // Backend under /v1/bot/ (poll, send, edit, delete, open-thread, close-thread,
-// find-thread, probe, history, typing), those of People as in PeopleHandler. A refusal
+// find-thread, probe, history, typing, fetch), those of People as in PeopleHandler. A refusal
 // has its status and a body {"error": {"code", "text", "retryAfterMs"}}. The
 // handler does not ask who is calling: put it behind something that does.
 func Handler(b Backend, p People, wait Wait) http.Handler {
@@ -58,6 +58,7 @@ func Handler(b Backend, p People, wait Wait) http.Handler {
 	serve(mux, "bot/probe", b.Probe)
 	serve(mux, "bot/history", b.History)
 	serve(mux, "bot/typing", b.Typing)
+	serve(mux, "bot/fetch", b.Fetch)
 	servePeople(mux, p, wait)
 	return mux
 }

@@ -54,6 +54,7 @@ type Hub struct {
 	pollers   map[string]*poller
 	typing    map[Typing]core.Millis // key without Until
 	typingSeq uint64
+	contents  contents
 }
 
 var (

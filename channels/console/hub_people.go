@@ -35,6 +35,9 @@ func (h *Hub) Post(_ context.Context, r Post) (posted Message, err error) {
 		if r.Text == "" && len(r.Files) == 0 {
 			return invalid("the message is empty")
 		}
+		if err := checkContents(r); err != nil {
+			return err
+		}
 		if err := c.checkReply(conv, r.ReplyTo); err != nil {
 			return err
 		}
@@ -45,6 +48,7 @@ func (h *Hub) Post(_ context.Context, r Post) (posted Message, err error) {
 		}
 		c.putMessage(posted)
 		posted.Changed = c.seq
+		h.contents.keep(posted.ID, r.Contents) // before anybody hears of it
 		c.tellMessage(core.EventMessage, conv, posted, r.By, "")
 		return nil
 	})

@@ -101,7 +101,7 @@ func (t Thread) state() core.PlaceState {
 	return core.PlaceExists
 }
 
-// File is a file named in a message. The hub keeps no contents.
+// File is a file of a message. Its content is fetched apart.
 type File struct {
 	Name string `json:"name"`
 	Type string `json:"type,omitempty"` // MIME type

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -44,8 +43,8 @@ type scene struct {
 	// options changes what the next life is made with.
 	options func(o *app.Options)
 
-	// fetch gives out what files hold; nil hands none over.
-	fetch func(f core.Attachment) ([]byte, error)
+	// fetch, if not nil, sees every fetch of a file and may fail it.
+	fetch func(f core.Attachment) error
 
 	// outage makes every send fail while it is set.
 	outage atomic.Bool
@@ -161,14 +160,14 @@ type unsteady struct {
 	s *scene
 }
 
-// Fetch implements core.Fetcher: the console's platform keeps no contents, so
-// the scene does.
-func (u unsteady) Fetch(_ context.Context, _ core.Address, f core.Attachment) (io.ReadCloser, error) {
-	if u.s.fetch == nil {
-		return nil, core.ErrNoFiles
+// Fetch implements core.Fetcher.
+func (u unsteady) Fetch(ctx context.Context, from core.Address, f core.Attachment) (io.ReadCloser, error) {
+	if u.s.fetch != nil {
+		if err := u.s.fetch(f); err != nil {
+			return nil, err
+		}
 	}
-	content, err := u.s.fetch(f)
-	return io.NopCloser(bytes.NewReader(content)), err
+	return u.Adapter.Fetch(ctx, from, f)
 }
 
 func (u unsteady) Send(ctx context.Context, out core.Outgoing) (core.Receipt, error) {

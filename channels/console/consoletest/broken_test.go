@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -37,6 +38,14 @@ func (b *broken) Send(ctx context.Context, out core.Outgoing) (core.Receipt, err
 		err = errors.New("it failed")
 	}
 	return receipt, err
+}
+
+func (b *broken) Fetch(ctx context.Context, from core.Address, f core.Attachment) (io.ReadCloser, error) {
+	content, err := b.Adapter.(core.Fetcher).Fetch(ctx, from, f)
+	if err == nil && b.bug == "cuts files" {
+		return io.NopCloser(io.LimitReader(content, 1)), nil
+	}
+	return content, err
 }
 
 func (b *broken) Run(ctx context.Context, in core.Intake) error {
@@ -78,6 +87,7 @@ func TestSuiteCatches(t *testing.T) {
 		"drops the key":      "SendAnswerLost",
 		"does not classify":  "SendFailures",
 		"leaks":              "StopAndStartAgain",
+		"cuts files":         "Files",
 	} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()

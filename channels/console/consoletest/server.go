@@ -186,7 +186,7 @@ func (s *Server) Post(ctx context.Context, p testserver.Post) (testserver.Ref, e
 	}
 	if p.File != nil {
 		kind := mime.TypeByExtension(filepath.Ext(p.File.Name))
-		r.Files = []console.File{{Name: p.File.Name, Type: kind, Size: int64(len(p.File.Data))}}
+		r.Files, r.Contents = []console.File{{Name: p.File.Name, Type: kind, Size: int64(len(p.File.Data))}}, [][]byte{p.File.Data}
 	}
 	m, err := s.hub.Post(ctx, r)
 	s.changed()

@@ -23,7 +23,7 @@ func methods() map[string]string {
 		"poll": testserver.MethodPoll, "send": testserver.MethodSend, "edit": testserver.MethodEdit,
 		"open-thread": testserver.MethodOpenChild, "close-thread": testserver.MethodCloseChild,
 		"typing": testserver.MethodTyping, "delete": "delete", "find-thread": "find-thread", "probe": "probe",
-		"history": "history",
+		"history": "history", "fetch": "fetch",
 	}
 }
 
