@@ -163,9 +163,9 @@ func (s *Service) takeSeen(tx *store.Tx, m core.Message) ([]model.Item, error) {
 
 // putBack returns what a message brought along to the history of its place,
 // for the next one.
-func (s *Service) putBack(tx *store.Tx, at core.Address, context []model.Item) error {
+func (s *Service) putBack(tx *store.Tx, at core.Address, items []model.Item) error {
 	limit := s.Config.HistoryLimit(at.Channel, at.Account)
-	for _, item := range context {
+	for _, item := range items {
 		if err := tx.InsertSeen(seen(at, item), limit); err != nil {
 			return err
 		}
