@@ -67,10 +67,11 @@ func NewFile(from core.Address, a core.Attachment) File {
 	kind, _, _ := strings.Cut(strings.ToLower(a.Type), ";")
 	kind = strings.TrimSpace(kind)
 	ext := strings.ToLower(path.Ext(a.Name))
+	unsaid := kind == "" || kind == "application/octet-stream" || kind == "application/ogg"
 	switch {
-	case strings.HasPrefix(kind, "image/") && kind != "image/svg+xml", kind == "" && slices.Contains(pictureNames, ext):
+	case strings.HasPrefix(kind, "image/") && kind != "image/svg+xml", unsaid && slices.Contains(pictureNames, ext):
 		f.Kind = Picture
-	case strings.HasPrefix(kind, "audio/"):
+	case strings.HasPrefix(kind, "audio/"), unsaid && slices.Contains(voiceNames, ext):
 		f.Kind = Voice
 	case strings.HasPrefix(kind, "text/"), textType.MatchString(kind), slices.Contains(textNames, ext):
 		f.Kind = Document
@@ -85,6 +86,7 @@ func NewFile(from core.Address, a core.Attachment) File {
 var (
 	textType     = regexp.MustCompile(`^(image/svg\+xml|application/(.*\+)?(json|xml|yaml|x-yaml|toml|javascript|x-sh|sql|ndjson|x-ndjson))$`)
 	pictureNames = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
+	voiceNames   = []string{".ogg", ".oga", ".opus", ".mp3", ".m4a", ".wav", ".flac", ".aac", ".amr"}
 	textNames    = []string{
 		".txt", ".md", ".csv", ".tsv", ".json", ".json5", ".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".css", ".svg", ".log", ".ini", ".conf",
 		".go", ".py", ".js", ".ts", ".java", ".c", ".h", ".cpp", ".rs", ".rb", ".php", ".sh", ".sql", ".tex", ".rst", ".diff", ".patch", ".srt",

@@ -168,3 +168,29 @@ func TestRenderFiles(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatKindAFileIs(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		want       model.FileKind
+	}{
+		{"a.PNG", "", model.Picture},
+		{"a", "image/heic", model.Picture},
+		{"a.webp", "application/octet-stream", model.Picture},
+		{"a.svg", "image/svg+xml", model.Document},
+		{"a", "text/plain; charset=utf-8", model.Document},
+		{"a.json", "application/json", model.Document},
+		{"a", "application/atom+xml", model.Document},
+		{"a.go", "", model.Document},
+		{"a.ogg", "", model.Voice},
+		{"a.ogg", "application/ogg", model.Voice},
+		{"a", "audio/mpeg", model.Voice},
+		{"a.mp4", "video/mp4", model.OtherFile},
+		{"a.exe", "", model.OtherFile},
+		{"", "", model.OtherFile},
+	} {
+		from := core.Address{Channel: "console", Account: "default", Conversation: "c"}
+		f := model.NewFile(from, core.Attachment{ID: "7", Name: c.name, Type: c.kind, Size: 3})
+		require.Equal(t, model.File{ID: "7", From: from, Name: c.name, Type: c.kind, Size: 3, Kind: c.want}, f)
+	}
+}
