@@ -102,7 +102,7 @@ func (m *Model) line(word string, rule, style lipgloss.Style) string {
 
 func (m *Model) at(x *message) time.Time { return time.UnixMilli(int64(x.At)).In(m.o.Zone) }
 
-func (m *Model) author(x *message) string { return chat.Clean(chat.Author(m.o.User, x.Message)) }
+func (m *Model) author(x *message) string { return printable(chat.Author(m.o.User, x.Message)) }
 
 // head says who wrote a message, and when.
 func (m *Model) head(x *message) string {
@@ -160,13 +160,13 @@ func (m *Model) said(u markup, x *message) []string {
 func (m *Model) attachments(x console.Message) []string {
 	var lines []string
 	for _, f := range x.Files {
-		lines = append(lines, draw(m.theme.dim, clip("▤ "+chat.Clean(cmp.Or(f.Name, f.Type)), m.bodyWidth(), m.measure)))
+		lines = append(lines, draw(m.theme.dim, clip("▤ "+printable(cmp.Or(f.Name, f.Type)), m.bodyWidth(), m.measure)))
 	}
 	for _, b := range x.Buttons {
-		lines = append(lines, draw(m.theme.link, clip("["+chat.Clean(b)+"]", m.bodyWidth(), m.measure)))
+		lines = append(lines, draw(m.theme.link, clip("["+printable(b)+"]", m.bodyWidth(), m.measure)))
 	}
 	for _, r := range x.Reactions {
-		lines = append(lines, draw(m.theme.dim, clip(chat.Clean(r.Emoji+" "+cmp.Or(r.By.Name, r.By.ID)), m.bodyWidth(), m.measure)))
+		lines = append(lines, draw(m.theme.dim, clip(printable(r.Emoji+" "+cmp.Or(r.By.Name, r.By.ID)), m.bodyWidth(), m.measure)))
 	}
 	return lines
 }

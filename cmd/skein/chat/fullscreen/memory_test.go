@@ -54,6 +54,7 @@ func TestMemory(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "whatever it was before")
 	m = openMemory(t, path)
 	require.Equal(t, []string{"two\nlines", "one", "after"}, m.history[main])
+	require.Equal(t, uint64(9), m.left)
 	require.NoError(t, m.Close())
 }
 

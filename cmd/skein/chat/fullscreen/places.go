@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/channels/console"
-	"github.com/skein-bot/skein/cmd/skein/chat"
 	"github.com/skein-bot/skein/core"
 )
 
@@ -110,9 +109,9 @@ func (p *place) label() string {
 // name is the place as people see it.
 func (p *place) name() string {
 	if p.at.Thread == "" {
-		return chat.Clean(cmp.Or(p.title, console.AgentOf(p.at.Conversation)))
+		return printable(cmp.Or(p.title, console.AgentOf(p.at.Conversation)))
 	}
-	return chat.Clean(strings.TrimSpace(p.thread.Label() + " " + p.thread.Title))
+	return printable(strings.TrimSpace(p.thread.Label() + " " + p.thread.Title))
 }
 
 // newest is the Seq of the last message.

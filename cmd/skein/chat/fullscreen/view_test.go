@@ -2,6 +2,7 @@ package fullscreen
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -127,18 +128,28 @@ func TestResizeWithoutLoss(t *testing.T) {
 
 // What people write cannot steer the terminal, nor turn its text round.
 func TestHostileText(t *testing.T) {
-	r := newRig(t, 80, 24)
+	r := newRig(t, 120, 40)
 	r.attach()
-	thread := r.opens("\x1b]0;title\x07 evil \u202e dlrow")
-	r.says("", "bad\x1b[2Jname", "a\x1b[31mred\x1b]52;c;AAAA\x07 \u202eright to left\u2066", "**x\x1b[5m** `y\x1b[0m`\n\n```\nz\x1b[1m\n```")
+	thread := r.opens("\x1b]0;t\x07 \u202eevil")
+	r.says("", "bad\x1b[2J\u202ename", "a\x1b[31mred\x1b]52;c;AAAA\x07 \u202eright to left\u2066", "")
+	r.says("", "", "x", "**x\x1b[5m** `y\x1b[0m` \u202eturned\n\n```\u202e\nz\x1b[1m\u202e\n```")
 	r.says(thread, "", "x", "")
 	r.feed()
-	view := ansi.Strip(r.View().Content)
-	for _, c := range view {
-		require.False(t, c < ' ' && c != '\n' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069, "%U", c)
+	r.works(Work{Place: place1(""), Agent: "\x1b[7m\u202eagent", State: StateFailed, Detail: "\x1b[8m\u202edetail"})
+	r.keys("/thread ")
+	r.notice = "\x1b[9m\u202enotice"
+	colours := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for name, view := range map[string]string{"content": colours.ReplaceAllString(r.View().Content, ""), "title": r.View().WindowTitle} {
+		for _, c := range view {
+			require.False(t, c < ' ' && c != '\n' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069,
+				"%s has %U: %q", name, c, view)
+		}
 	}
-	require.NotContains(t, r.View().WindowTitle, "\x1b")
-	require.NotContains(t, r.View().Content, "\x1b]52")
+	for _, banned := range []string{"\x1b[5m", "\x1b[7m", "\x1b[8m", "\x1b[31m"} {
+		require.NotContains(t, r.View().Content, banned)
+	}
+	r.goTo(r.places.at(place1(thread)))
+	require.NotContains(t, r.View().WindowTitle, "\u202e")
 }
 
 // The list shows the present place also where there are more than rows.
@@ -174,4 +185,17 @@ func TestListHasThePersonsChats(t *testing.T) {
 	require.Equal(t, Place{Conversation: "agent-helper"}, r.places.here.at)
 	r.keys("/thread main", "enter")
 	require.Equal(t, Place{Conversation: console.Main}, r.places.here.at)
+}
+
+// Terminals that count by graphemes say so; the screen then counts as the
+// renderer does.
+func TestWidthIsTheTerminals(t *testing.T) {
+	r := newRig(t, 80, 24)
+	const family = "👩‍👩‍👧"
+	apart := r.measure(family)
+	r.send(tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: ansi.ModeNotRecognized})
+	require.Equal(t, apart, r.measure(family))
+	r.send(tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: ansi.ModeReset})
+	require.Equal(t, 2, r.measure(family))
+	require.NotEqual(t, 2, apart)
 }
