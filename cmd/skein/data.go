@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ their transcripts, what they wrote in groups, tasks, bindings, messages, use.
 docs/cli.md lists the fields.
 
 With --out FOLDER the document is FOLDER/data.json without the transcripts, and
-each of those is a file of JSON Lines beside it. Files are private (0600).`,
+each of those is a file of JSON Lines beside it, as is each picture. Files are private (0600).`,
 		RunE: does(func(ctx context.Context, _ []string) error { return e.exportData(ctx, user, out) }),
 	}
 	forUser(cmd, &user)
@@ -68,7 +69,7 @@ func (e *env) exportData(ctx context.Context, user, out string) error {
 	if err := c.get(ctx, item("data", user), nil, &data); err != nil {
 		return err
 	}
-	bar := e.progress("sessions", len(data.Sessions))
+	bar := e.progress("sessions and pictures", len(data.Sessions)+len(data.Pictures))
 	defer bar.done()
 	if out != "" {
 		return e.exportFiles(ctx, c, data, e.path(out), bar)
@@ -85,8 +86,20 @@ func (e *env) exportData(ctx context.Context, user, out string) error {
 		}
 		bar.step()
 	}
+	for i := range data.Pictures {
+		if data.Pictures[i], err = readPicture(ctx, c, user, data.Pictures[i].Ref); err != nil {
+			return err
+		}
+		bar.step()
+	}
 	bar.done()
 	return e.printer().json(data)
+}
+
+// readPicture reads a picture with its content.
+func readPicture(ctx context.Context, c *client, user, ref string) (p app.PictureView, err error) {
+	err = c.get(ctx, item("data", user, "picture"), url.Values{"ref": {ref}}, &p)
+	return p, err
 }
 
 // exportPage is how many rows are asked for at a time.
@@ -126,12 +139,38 @@ func (e *env) exportFiles(ctx context.Context, c *client, data app.DataView, fol
 		}
 		bar.step()
 	}
+	for _, listed := range data.Pictures {
+		p, err := readPicture(ctx, c, data.Person, listed.Ref)
+		if err != nil {
+			return err
+		}
+		content := base64.NewDecoder(base64.StdEncoding, strings.NewReader(p.Data))
+		if err := writeFile(filepath.Join(folder, pictureName(p)), func(w io.Writer) error {
+			_, err := io.Copy(w, content)
+			return err
+		}); err != nil {
+			return err
+		}
+		bar.step()
+	}
 	if err := writeFile(filepath.Join(folder, "data.json"), func(w io.Writer) error { return printer{w: w}.json(data) }); err != nil {
 		return err
 	}
 	bar.done()
-	fmt.Fprintf(e.stdout, "wrote data.json and %d transcripts to %s\n", len(data.Sessions), folder)
+	fmt.Fprintf(e.stdout, "wrote data.json, %d transcripts and %d pictures to %s\n", len(data.Sessions), len(data.Pictures), folder)
 	return nil
+}
+
+// pictureName is the file of a picture: its name and the kind of its content.
+func pictureName(p app.PictureView) string {
+	_, kind, _ := strings.Cut(p.Type, "/")
+	safe := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}
+	return "picture-" + strings.Map(safe, p.Ref) + "." + strings.Map(safe, kind)
 }
 
 // writeFile writes a private file.

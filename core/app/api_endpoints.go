@@ -62,6 +62,7 @@ func readEndpoints() []Endpoint {
 		get("/data/{id}", "What the store has of a person, by channel:id; transcripts apart.", api.data),
 		get("/data/{id}/transcript", "Rows of one of a person's own sessions, of all its histories, oldest first.", api.dataTranscript, rows,
 			Parameter{"session", "integer", "Number of the session."}, Parameter{"after", "integer", "Only rows with a higher number; 0 if left out."}),
+		get("/data/{id}/picture", "A picture that came with a message of a person.", api.dataPicture, Parameter{"ref", "string", "Name of the picture."}),
 		get("/channels", "The accounts of the channels.", api.channels),
 		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
 			Parameter{"archived", "boolean", "The archived ones instead."}),

@@ -425,8 +425,12 @@ func (p person) blankSession(tx *store.Tx, e *store.Erasure, session int64) erro
 				return err
 			}
 			met = met || changed
-			if changed {
-				e.Row(r.ID, body)
+			if !changed {
+				continue
+			}
+			e.Row(r.ID, body)
+			for _, ref := range lost(r.Body, body) {
+				e.Picture(ref)
 			}
 		}
 	}
@@ -460,4 +464,33 @@ func (p person) turnsIn(tx *store.Tx, session int64) (map[int64]bool, error) {
 	}
 	delete(theirs, 0)
 	return theirs, nil
+}
+
+// lost returns the pictures that the JSON of an item named before and does not
+// name any more.
+func lost(before, after string) (refs []string) {
+	was, err := model.DecodeItem(before)
+	if err != nil {
+		return nil
+	}
+	for _, ref := range pictures(was) {
+		if !strings.Contains(after, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// pictures returns the pictures that came with an item, and with what was said
+// before it.
+func pictures(i model.Item) (refs []string) {
+	for _, f := range i.Files {
+		if f.Ref != "" {
+			refs = append(refs, f.Ref)
+		}
+	}
+	for _, c := range i.Context {
+		refs = append(refs, pictures(c)...)
+	}
+	return refs
 }

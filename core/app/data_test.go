@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/channels/testserver"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
@@ -64,9 +65,17 @@ const mallorys = "console:mallory"
 // where there can be some.
 func livesOf(t *testing.T) *scene {
 	t.Helper()
-	s := newScene(t, `{
+	s := prepareScene(t, `{
   channels: { console: { groups: { quiet: { requireMention: true }, "*": {} } } },
-  limits: { perUser: { messagesPerMinute: 12 } }, messages: { queue: { mode: "followup" } } }`, dataRules)
+  limits: { perUser: { messagesPerMinute: 12 } }, messages: { queue: { mode: "followup" } },
+  models: { providers: { demo: { models: [{ id: "m", vision: true }] } } } }`, dataRules)
+	s.start()
+	for _, place := range []string{"dm:mallory", "team"} {
+		_, err := s.server.Post(s.Context(), testserver.Post{By: testserver.User{Name: "mallory"}, At: at(place), Text: "a zebra",
+			File: &testserver.File{Name: "zebra.png", Data: []byte(png)}})
+		require.NoError(t, err)
+		s.quiet()
+	}
 	s.says("mallory", "dm:mallory", "hello from the zebra")
 	s.says("mallory", "dm:mallory", "dig zebra1")
 	s.pass(time.Minute)
@@ -101,13 +110,15 @@ func TestNothingOfAPersonRemains(t *testing.T) {
 		"history.body", "usage_day.owner", "pace.person", "once_notice.key", "dedupe.key"} {
 		require.Contains(t, strings.Join(s.everywhere("zebra", "mallory"), "\n"), table, "the traces are where they are looked for")
 	}
+	const picture = "iVBORw0KGgogYSBzbWFsbCBwaWN0dXJl"
+	require.Len(t, s.everywhere(picture), 2)
 	var report app.DataReport
 	require.Equal(t, http.StatusOK, s.erase(`{}`, &report))
 	require.Empty(t, report.Stopped)
 	for _, c := range report.Tables {
 		require.True(t, c.Removed > 0 || c.Emptied > 0 || c.Table == "inbox", c)
 	}
-	require.Empty(t, s.everywhere("zebra", "mallory"))
+	require.Empty(t, s.everywhere("zebra", "mallory", picture))
 
 	s.says("alice", "team", "still with me?")
 	require.Equal(t, "ok: still with me?", s.told("team")[len(s.told("team"))-1])
@@ -198,6 +209,13 @@ func TestWhatIsKnownOfAPerson(t *testing.T) {
 	require.NotEmpty(t, d.Bindings)
 	require.NotEmpty(t, d.Outbox)
 	require.NotEmpty(t, d.Usage)
+	require.Len(t, d.Pictures, 2)
+	require.Empty(t, d.Pictures[0].Data)
+	var picture app.PictureView
+	require.Equal(t, http.StatusOK, call(t, api, http.MethodGet, "/data/"+mallorys+"/picture?ref="+d.Pictures[1].Ref, "", &picture))
+	require.NotEmpty(t, picture.Data)
+	_, code := refused(t, api, http.MethodGet, "/data/console:alice/picture?ref="+d.Pictures[1].Ref, "")
+	require.Equal(t, "picture_unknown", code)
 	require.Len(t, d.Seen, 1)
 	for _, shared := range d.Shared {
 		for _, row := range shared.Rows {
@@ -208,10 +226,10 @@ func TestWhatIsKnownOfAPerson(t *testing.T) {
 	path := fmt.Sprintf("/data/%s/transcript?session=%d&limit=3", mallorys, d.Sessions[0].ID)
 	require.Equal(t, http.StatusOK, call(t, api, http.MethodGet, path, "", &rows))
 	require.Len(t, rows, 3)
-	require.Contains(t, string(rows[0].Item), "hello from the zebra", "from before the reset")
+	require.Contains(t, string(rows[0].Item), "a zebra", "from before the reset")
 	require.Equal(t, http.StatusOK, call(t, api, http.MethodGet, fmt.Sprintf("%s&after=%d", path, rows[2].Row), "", &rows))
 	require.NotEmpty(t, rows)
-	_, code := refused(t, api, http.MethodGet, fmt.Sprintf("/data/%s/transcript?session=%d", mallorys, d.Shared[0].ID), "")
+	_, code = refused(t, api, http.MethodGet, fmt.Sprintf("/data/%s/transcript?session=%d", mallorys, d.Shared[0].ID), "")
 	require.Equal(t, "session_unknown", code, "what others share is not theirs whole")
 	_, code = refused(t, api, http.MethodGet, "/data/mallory", "")
 	require.Equal(t, "bad_person", code)

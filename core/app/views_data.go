@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -31,8 +32,26 @@ type DataView struct {
 	Seen []InputView `json:"seen"`
 	// Messages that were written to them or on their account.
 	Outbox []OutboxDetail `json:"outbox"`
+	// Pictures that came with their messages.
+	Pictures []PictureView `json:"pictures"`
 	// What they used, by day and session.
 	Usage []UsageView `json:"usage"`
+}
+
+// PictureView is a picture that came with a message.
+type PictureView struct {
+	// Name by which rows refer to it.
+	Ref string `json:"ref"`
+	// Number of the session.
+	Session int64 `json:"session"`
+	// MIME type of the content.
+	Type string `json:"type"`
+	// Bytes of the content.
+	Size int64 `json:"size"`
+	// When it came.
+	At core.Millis `json:"at"`
+	// The content in base64; the API leaves it out of the list and serves it apart.
+	Data string `json:"data,omitempty"`
 }
 
 // DataSession is a session of a person alone.
@@ -108,7 +127,8 @@ type DataCount struct {
 func (v Views) Data(tx *store.Tx, who string) (DataView, error) {
 	d := DataView{
 		Person: who, At: v.Now, Sessions: []DataSession{}, Shared: []SharedView{}, Tasks: []TaskDetail{}, Bindings: []BindingView{},
-		Waiting: []InputView{}, Seen: []InputView{}, Outbox: []OutboxDetail{}, Usage: []UsageView{},
+		Waiting: []InputView{}, Seen: []InputView{}, Outbox: []OutboxDetail{}, Pictures: []PictureView{},
+		Usage: []UsageView{},
 	}
 	p, err := findPerson(who)
 	if err != nil {
@@ -118,7 +138,7 @@ func (v Views) Data(tx *store.Tx, who string) (DataView, error) {
 	if err != nil {
 		return d, err
 	}
-	for _, fill := range []func(*store.Tx, person, holdings, *DataView) error{v.dataSessions, v.dataWork, v.dataMessages, v.dataUsage} {
+	for _, fill := range []func(*store.Tx, person, holdings, *DataView) error{v.dataSessions, v.dataWork, v.dataMessages, v.dataPictures, v.dataUsage} {
 		if err := fill(tx, p, h, &d); err != nil {
 			return d, err
 		}
@@ -205,6 +225,58 @@ func (v Views) dataMessages(tx *store.Tx, p person, h holdings, d *DataView) err
 		d.Outbox = append(d.Outbox, view)
 	}
 	return nil
+}
+
+func (Views) dataPictures(tx *store.Tx, p person, h holdings, d *DataView) error {
+	for _, s := range h.own {
+		rows, err := tx.PicturesOf(s.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range rows {
+			d.Pictures = append(d.Pictures, pictureView(m))
+		}
+	}
+	for _, s := range d.Shared {
+		for _, row := range s.Rows {
+			item, err := model.DecodeItem(string(row.Item))
+			if err != nil {
+				return err
+			}
+			for _, ref := range pictures(item) {
+				m, err := tx.MediaByID(ref)
+				if errors.Is(err, store.ErrNotFound) {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				m.Data = ""
+				d.Pictures = append(d.Pictures, pictureView(m))
+			}
+		}
+	}
+	return nil
+}
+
+func pictureView(m store.Media) PictureView {
+	return PictureView{Ref: m.ID, Session: m.Session, Type: m.Type, Size: m.Size, At: m.At, Data: m.Data}
+}
+
+// dataPicture serves a picture of the person.
+func (s api) dataPicture(r *http.Request) (PictureView, error) {
+	return read(s, r, func(v Views, tx *store.Tx) (PictureView, error) {
+		d, err := v.Data(tx, ref(r))
+		if err != nil {
+			return PictureView{}, err
+		}
+		name := r.URL.Query().Get("ref")
+		if !slices.ContainsFunc(d.Pictures, func(p PictureView) bool { return p.Ref == name }) {
+			return PictureView{}, core.Errorf("picture_unknown", "the person has no picture %q", name)
+		}
+		m, err := tx.MediaByID(name)
+		return pictureView(m), err
+	})
 }
 
 func (Views) dataUsage(tx *store.Tx, p person, _ holdings, d *DataView) error {

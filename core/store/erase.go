@@ -26,7 +26,7 @@ func (tx *Tx) NewErasure() *Erasure { return &Erasure{tx: tx, counts: make(map[s
 
 // erasedTables are the tables in the order in which they are counted.
 var erasedTables = [...]string{
-	"session", "transcript", "turn", "run", "binding", "inbox", "outbox", "history", "usage_day", "pace", "once_notice", "dedupe",
+	"session", "transcript", "turn", "run", "binding", "inbox", "outbox", "history", "media", "usage_day", "pace", "once_notice", "dedupe",
 }
 
 // Counts returns what was done, tables without anything included, or the first
@@ -81,6 +81,7 @@ func (e *Erasure) Session(id int64) {
 	e.remove("turn", "session_id = $1", id)
 	e.remove("inbox", "session_id = $1", id)
 	e.remove("transcript", "session_id = $1", id)
+	e.remove("media", "session_id = $1", id)
 	e.remove("run", "session_id = $1", id)
 	e.remove("usage_day", "session_id = $1", id)
 	e.remove("session", "id = $1", id)
@@ -93,6 +94,9 @@ func (e *Erasure) Row(id int64, body string) {
 		e.count("transcript").Emptied++
 	}
 }
+
+// Picture removes a picture that came with a message.
+func (e *Erasure) Picture(id string) { e.remove("media", "id = $1", id) }
 
 // SharedSession takes a person out of the turns of a session that stays, with
 // what the turns still wait for. Whoever remembers the history of the session

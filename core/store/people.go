@@ -136,6 +136,14 @@ func (tx *Tx) SeenQuoting(person, text string) ([]Seen, error) {
 	return all(tx, scanSeen, `SELECT `+seenColumns+` FROM history WHERE owner <> $1 AND body LIKE $2 ESCAPE '!' ORDER BY id`, person, mention(text))
 }
 
+// PicturesOf returns the pictures of a session, without their content.
+func (tx *Tx) PicturesOf(session int64) ([]Media, error) {
+	return all(tx, func(s scanner) (m Media, err error) {
+		err = s.Scan(&m.ID, &m.Session, &m.Type, &m.Size, &m.At)
+		return m, err
+	}, `SELECT id, session_id, type, size, at FROM media WHERE session_id = $1 ORDER BY at, id`, session)
+}
+
 // PersonDay is what a person used on a day in a session.
 type PersonDay struct {
 	Day     Day

@@ -71,7 +71,8 @@ func last(text []byte, lines int) []byte {
 		if text[i-1] != '\n' {
 			continue
 		}
-		if lines--; lines == 0 {
+		lines--
+		if lines == 0 {
 			return text[i:]
 		}
 	}

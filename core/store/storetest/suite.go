@@ -82,6 +82,7 @@ func Run(t *testing.T, b Backend) {
 		{"TurnsOf", testTurnsOf},
 		{"Alerts", testAlerts},
 		{"Troubles", testTroubles},
+		{"Erasure", testErasure},
 		{"Load", testLoad},
 		{"UnitIsWhole", testUnitIsWhole},
 		{"UnitMayRead", testUnitMayRead},

@@ -46,6 +46,7 @@ func listed() []struct {
 		{"a session of `data export`", reflect.TypeFor[app.DataSession]()},
 		{"a shared session of `data export`", reflect.TypeFor[app.SharedView]()},
 		{"a row that waits of `data export`", reflect.TypeFor[app.InputView]()},
+		{"a picture of `data export`", reflect.TypeFor[app.PictureView]()},
 		{"a day of `data export`", reflect.TypeFor[app.UsageView]()},
 		{"`data delete`", reflect.TypeFor[app.DataReport]()},
 		{"a table of `data delete`", reflect.TypeFor[app.DataCount]()},
