@@ -45,11 +45,12 @@ func (e *env) connect(cfg *config.Config, writes bool) (*client, error) {
 	if writes {
 		return nil, core.Errorf("gateway_down", "no gateway is running for %s", cfg.StateDir()).WithRemedy("start it with `skein run`")
 	}
-	path, err := store.ParseURL(cfg.Store.URL.Reveal())
+	where, err := store.ParseURL(cfg.Store.URL.Reveal())
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(context.Background(), store.Options{Path: path, World: world.New(e.clock, nil, 0), ReadOnly: true})
+	where.World, where.ReadOnly = world.New(e.clock, nil, 0), true
+	db, err := store.Open(context.Background(), where)
 	if err != nil {
 		return nil, err
 	}

@@ -253,14 +253,17 @@ func (e *env) deleteData(ctx context.Context, user string, force bool) (report a
 }
 
 func (e *env) deleteInStore(ctx context.Context, cfg *config.Config, user string, force bool) (report app.DataReport, err error) {
-	path, err := store.ParseURL(cfg.Store.URL.Reveal())
+	where, err := store.ParseURL(cfg.Store.URL.Reveal())
 	if err != nil {
 		return report, err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return report, core.Errorf("store_missing", "there is no store at %s", path).WithRemedy("check store.url")
+	if where.Path != "" {
+		if _, err := os.Stat(where.Path); err != nil {
+			return report, core.Errorf("store_missing", "there is no store at %s", where.Path).WithRemedy("check store.url")
+		}
 	}
-	db, err := store.Open(ctx, store.Options{Path: path, World: world.New(e.clock, nil, 0)})
+	where.World = world.New(e.clock, nil, 0)
+	db, err := store.Open(ctx, where)
 	if err != nil {
 		return report, err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-bot/skein/channels"
@@ -25,6 +26,9 @@ const (
 	AccountRunning  AccountState = "running"
 	AccountRetrying AccountState = "retrying" // waits after a failure
 	AccountStopped  AccountState = "stopped"  // a failure that trying again cannot cure
+	// AccountElsewhere is the state of an account that another node of the same
+	// store receives and sends for.
+	AccountElsewhere AccountState = "elsewhere"
 )
 
 // AccountStatus is what `skein channels status` shows.
@@ -47,6 +51,8 @@ type account struct {
 
 	cancel context.CancelFunc // ends run; nil before it
 	done   chan struct{}      // closed when run has ended
+	held   atomic.Bool        // this node receives and sends for it
+	moved  atomic.Bool        // another node may have had it meanwhile: it must start anew
 
 	mu     sync.Mutex
 	status AccountStatus
@@ -137,7 +143,7 @@ func accountSettings(settings config.ChannelSettings, id string) (json.RawMessag
 func outlets(accounts []*account) []delivery.Account {
 	var out []delivery.Account
 	for _, x := range accounts {
-		if x.adapter == nil {
+		if x.adapter == nil || !x.held.Load() {
 			continue
 		}
 		out = append(out, delivery.Account{Channel: x.channel, ID: x.id, Adapter: x.adapter})
@@ -182,6 +188,19 @@ func (x *account) run(ctx context.Context, first func()) {
 		if !x.wait(ctx, pause) {
 			return
 		}
+	}
+}
+
+// runs reports whether the account was started and has not ended.
+func (x *account) runs() bool {
+	if x.done == nil {
+		return false
+	}
+	select {
+	case <-x.done:
+		return false
+	default:
+		return true
 	}
 }
 

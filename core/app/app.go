@@ -94,6 +94,8 @@ type App struct {
 	intake   *intake.Service
 	bindings *Bindings
 
+	tendNow chan struct{} // the accounts of this node are to be looked at
+
 	mu       sync.Mutex
 	accounts []*account
 	state    appState
@@ -124,7 +126,7 @@ func New(opts Options) (*App, error) {
 	if opts.Config == nil {
 		return nil, errors.New("app: no configuration")
 	}
-	a := &App{opts: opts, world: opts.World, log: opts.Log, tools: new(tool.Registry)}
+	a := &App{opts: opts, world: opts.World, log: opts.Log, tools: new(tool.Registry), tendNow: make(chan struct{}, 1)}
 	if a.world == nil {
 		a.world = world.New(clock.Real{}, nil, rand.Uint64())
 	}
@@ -157,14 +159,15 @@ func (a *App) Config() *config.Config { return a.live().cfg }
 
 // open opens the store.
 func (a *App) open() error {
-	path, err := store.ParseURL(a.opts.Config.Store.URL.Reveal())
+	where, err := store.ParseURL(a.opts.Config.Store.URL.Reveal())
 	if err != nil {
 		return err
 	}
+	where.World, where.Log, where.MaxPages = a.world, a.log, a.opts.StorePages
 	if err := os.MkdirAll(a.stateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state folder: %w", err)
 	}
-	a.db, err = store.Open(a.ctx, store.Options{Path: path, World: a.world, MaxPages: a.opts.StorePages})
+	a.db, err = store.Open(a.ctx, where)
 	return err
 }
 
@@ -182,13 +185,19 @@ func (a *App) join() error {
 	if split == nil {
 		split = cut
 	}
+	var guard func(tx *store.Tx, channel, account string) error
+	var holds func(channel, account string) bool
+	if a.shares() {
+		guard, holds = a.guard, a.holds
+	}
 	a.delivery = delivery.New(delivery.Options{
-		DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
+		Guard: guard, Holds: holds, DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
 		OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
 	})
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
 		OnBlocked: a.completionBlocked,
+		Settle:    a.settle(),
 	})
 	if err := a.tools.Add(append(a.engine.Tools(), a.opts.Tools...)...); err != nil {
 		return err
@@ -196,7 +205,8 @@ func (a *App) join() error {
 	runner := agent.New(agent.Options{
 		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a, Files: a,
 	})
-	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf})
+	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf,
+		Alone: !a.shares(), Moved: a.moved, Heard: a.heard})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
@@ -204,11 +214,12 @@ func (a *App) join() error {
 	a.bindings.Join(a.kernel, a.engine)
 	a.intake = intake.New(intake.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: intakeConfig{a}, Bindings: a.bindings, Commands: a.commands(), Waiter: a.engine,
-		Kernel: a.kernel, Poster: a.delivery, Go: a.Go,
+
 		History: func(channel, account string) core.HistoryReader {
 			reader, _ := a.adapter(channel, account).(core.HistoryReader)
 			return reader
 		},
+		Kernel: a.kernel, Poster: a.delivery, Guard: guard, Go: a.Go,
 	})
 	a.accounts, err = a.openAccounts(a.opts.Config)
 	return err
@@ -263,12 +274,22 @@ func (a *App) Start(ctx context.Context) error {
 	if err := a.engine.Recover(ctx); err != nil {
 		return err
 	}
+	if err := a.hold(ctx, accounts); err != nil {
+		return err
+	}
 	a.delivery.Start(outlets(accounts))
 	a.connect(accounts)
 	a.Go(a.recoverCommands)
 	if a.opts.Disk != nil {
 		a.wg.Add(1)
 		go a.watchDisk(a.ctx)
+	}
+	if a.kernel.Shares() {
+		a.wg.Add(1)
+		go func() {
+			defer a.wg.Done()
+			a.tend(a.ctx)
+		}()
 	}
 	now := a.world.Clock.Now()
 	a.mu.Lock()
@@ -289,7 +310,7 @@ func (a *App) ready() core.Millis {
 func (a *App) connect(accounts []*account) {
 	var first sync.WaitGroup
 	for _, x := range accounts {
-		if x.adapter == nil {
+		if x.adapter == nil || !x.held.Load() {
 			continue
 		}
 		ctx, cancel := context.WithCancel(a.ctx)

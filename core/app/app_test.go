@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,6 +31,8 @@ type home struct {
 	hub  *console.Hub
 	app  *app.App
 	last uint64
+	// store is the store of every life.
+	store string
 	// pages limits the store of the next start.
 	pages int
 }
@@ -45,12 +49,19 @@ func newHome(t *testing.T, rules string) *home {
 	t.Helper()
 	h := &home{t: t, dir: t.TempDir()}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "model.json5"), []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "skein.json5"), []byte(baseConfig), 0o600))
+	h.store = pgtest.StoreURL(t, "skein.db")
+	h.configure(baseConfig)
 	var err error
 	h.hub, err = console.Open(console.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.hub.Close()) })
 	return h
+}
+
+// configure writes the configuration, with this home's store.
+func (h *home) configure(text string) {
+	text = strings.Replace(text, "sqlite:skein.db", h.store, 1)
+	require.NoError(h.t, os.WriteFile(filepath.Join(h.dir, "skein.json5"), []byte(text), 0o600))
 }
 
 func (h *home) start() {

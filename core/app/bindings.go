@@ -125,6 +125,10 @@ const maxIndexed = 100_000
 // loadIndex fills the index: this process is alone on its store, so the index
 // is exact about places without a binding.
 func (b *Bindings) loadIndex(ctx context.Context) error {
+	if b.o.DB.Shared() {
+		b.service.Index = nil
+		return nil
+	}
 	return b.o.DB.Read(ctx, func(tx *store.Tx) error {
 		n, err := tx.CountAllLiveBindings(maxIndexed + 1)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/skein-bot/skein/core/delivery"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/world"
 	"github.com/skein-bot/skein/threadbind"
@@ -53,7 +54,7 @@ type rig struct {
 
 func newRig(t *testing.T, hooks ...threadbind.Extension) *rig {
 	t.Helper()
-	r := &rig{T: t, path: filepath.Join(t.TempDir(), "skein.db"), channel: newFakeChannel(), settings: threadbind.DefaultSettings(), hooks: hooks}
+	r := &rig{T: t, path: pgtest.StoreURL(t, filepath.Join(t.TempDir(), "skein.db")), channel: newFakeChannel(), settings: threadbind.DefaultSettings(), hooks: hooks}
 	r.work = new(world.Work)
 	r.clock = clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), r.work)
 	r.start()
@@ -65,7 +66,7 @@ func newRig(t *testing.T, hooks ...threadbind.Extension) *rig {
 func (r *rig) start() {
 	r.world = world.New(r.clock, r.work, uint64(r.clock.Now().UnixMilli()))
 	var err error
-	r.db, err = store.Open(r.Context(), store.Options{Path: r.path, World: r.world})
+	r.db, err = store.Open(r.Context(), pgtest.Options(r.path, r.world))
 	require.NoError(r, err)
 	log := slog.New(slog.DiscardHandler)
 	hooks := threadbind.NewHooks(r.clock, log, time.Second, r.hooks...)

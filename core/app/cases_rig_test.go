@@ -28,6 +28,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/model/scripted"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -35,11 +36,13 @@ import (
 // in virtual time. It can be stopped, killed and started again.
 type scene struct {
 	*testing.T
-	dir    string
-	server *consoletest.Server
-	clock  *clock.Virtual
-	work   *world.Work
-	state  *scripted.State
+	dir string
+	// storeURL is the store of every life.
+	storeURL string
+	server   *consoletest.Server
+	clock    *clock.Virtual
+	work     *world.Work
+	state    *scripted.State
 	// options changes what the next life is made with.
 	options func(o *app.Options)
 
@@ -61,7 +64,6 @@ const sceneConfig = `{
   agents: { defaults: { model: "demo/m" }, entries: { main: { instructions: "You help." } } },
   channels: { console: { dmPolicy: "open", groupPolicy: "open", requireMention: false } },
   commands: { ownerAllowFrom: ["console:alice"] },
-  store: { url: "sqlite:skein.db" },
   session: { threadBindings: { defaultSpawnContext: "isolated" } },
 }`
 
@@ -77,6 +79,7 @@ func newScene(t *testing.T, settings, rules string) *scene {
 func prepareScene(t *testing.T, settings, rules string) *scene {
 	t.Helper()
 	s := &scene{T: t, dir: t.TempDir(), work: new(world.Work), state: scripted.NewState(), requests: new(requests)}
+	s.storeURL = pgtest.StoreURL(t, filepath.Join(s.dir, "skein.db"))
 	s.clock = clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), s.work)
 	var err error
 	s.server, err = consoletest.New(testserver.Options{Clock: s.clock, Work: s.work})
@@ -112,7 +115,8 @@ func (s *scene) config() *config.Config {
 	over, err := config.ReadTree(filepath.Join(s.dir, "settings.json5"), config.Options{})
 	require.NoError(s, err)
 	reach, err := json5.Parse("", fmt.Appendf(nil,
-		`{ channels: { console: { accounts: { default: { apiRoot: %q } } } }, gateway: { stateDir: %q } }`, s.server.URL(), s.dir))
+		`{ channels: { console: { accounts: { default: { apiRoot: %q } } } }, gateway: { stateDir: %q }, store: { url: %q } }`,
+		s.server.URL(), s.dir, s.storeURL))
 	require.NoError(s, err)
 	cfg, _, err := config.Decode(json5.Merge(json5.Merge(base.Tree, over.Tree), reach), config.Options{})
 	require.NoError(s, err)

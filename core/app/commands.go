@@ -13,6 +13,7 @@ import (
 func (a *App) commands() command.Set {
 	return command.New(command.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Kernel: a.kernel, Poster: a.delivery, Presence: a,
+		Settle: a.settle(),
 	})
 }
 

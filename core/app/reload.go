@@ -218,6 +218,9 @@ func (a *App) apply(c accountChange, cfg *config.Config) []AccountReload {
 		a.log.Error("an account cannot be opened", "channel", x.channel, "account", x.id, "error", err)
 		a.accountStopped(a.ctx, x, err)
 	}
+	if err := a.hold(a.ctx, opened); err != nil {
+		a.log.Warn("it is not known who holds the accounts; they start when it is", "error", err)
+	}
 	if len(opened) > 0 {
 		a.setAccounts(all)
 		a.drain(all, cfg)

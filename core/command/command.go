@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/kernel"
@@ -111,6 +112,9 @@ type Options struct {
 	Kernel   Waker
 	Poster   subagent.Poster
 	Presence Presence // may be nil
+	// Settle is how long a /focus must have been half done before Recover takes
+	// it for one that a crash left; 0 where this process is alone on its store.
+	Settle time.Duration
 }
 
 // Set is a registry of commands, as a value: With returns another one.

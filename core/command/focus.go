@@ -196,12 +196,12 @@ func (s Set) proceed(ctx context.Context, stored store.Intent) {
 }
 
 // Recover continues every /focus whose thread a crash left half opened. Call it
-// once after the start, when the adapters can be asked; it blocks for as long as
+// after the start, and now and then where other nodes may crash, when the adapters can be asked; it blocks for as long as
 // they take, at most ten seconds each.
 func (s Set) Recover(ctx context.Context) error {
 	var open []store.Intent
 	err := s.o.DB.Read(ctx, func(tx *store.Tx) (err error) {
-		open, err = tx.OpenIntents(recoverLimit)
+		open, err = tx.OpenIntents(s.o.World.Now().Add(-s.o.Settle), recoverLimit)
 		return err
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
@@ -42,7 +43,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{
-		T: t, path: filepath.Join(t.TempDir(), "skein.db"), clock: clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), new(world.Work)),
+		T: t, path: pgtest.StoreURL(t, filepath.Join(t.TempDir(), "skein.db")), clock: clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), new(world.Work)),
 		config: &fakeConfig{names: map[string]string{"main": "", "research": "ResearchBot"}}, bindings: &fakeBindings{bindable: true},
 	}
 	r.start()
@@ -53,7 +54,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() {
 	r.world = world.New(r.clock, nil, uint64(r.clock.Now().UnixMilli()))
 	var err error
-	r.db, err = store.Open(r.Context(), store.Options{Path: r.path, World: r.world})
+	r.db, err = store.Open(r.Context(), pgtest.Options(r.path, r.world))
 	require.NoError(r, err)
 	engine := subagent.New(subagent.Options{
 		World: r.world, DB: r.db, Log: slog.New(slog.DiscardHandler), Config: engineConfig{}, Bindings: engineBindings{}, Poster: poster{},
@@ -244,7 +245,7 @@ func (r *rig) posted() (texts []string) {
 func (r *rig) openIntents() (n int) {
 	r.Helper()
 	require.NoError(r, r.db.Read(r.Context(), func(tx *store.Tx) error {
-		open, err := tx.OpenIntents(1000)
+		open, err := tx.OpenIntents(1<<62, 1000)
 		n = len(open)
 		return err
 	}))

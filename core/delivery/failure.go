@@ -130,6 +130,9 @@ func (w *worker) giveUp(it *item, state store.OutboxState) verdict {
 	row.State, row.EndedAt, row.NextAt = state, now, 0
 	var ok bool
 	if w.persist("record a message that was given up", func(tx *store.Tx, hooks bool) (err error) {
+		if err := tx.LockSession(row.Session); err != nil {
+			return err
+		}
 		if ok, err = tx.UpdateOutbox(row); err != nil || !ok {
 			return err
 		}
@@ -168,6 +171,9 @@ func (w *worker) undeliverable(it *item, class core.SendClass) verdict {
 	var moved, ok bool
 	if w.persist("record a message to a lost place", func(tx *store.Tx, hooks bool) (err error) {
 		row = it.row
+		if err := tx.LockSession(row.Session); err != nil {
+			return err
+		}
 		if moved, err = w.move(tx, hooks, &row, class); err != nil {
 			return err
 		}

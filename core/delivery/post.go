@@ -2,6 +2,8 @@ package delivery
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
@@ -60,9 +62,49 @@ func (s *Service) wake(tx *store.Tx, row store.Outbox) {
 	}
 	tx.OnCommit(func() {
 		if w := s.worker(row.Address); w != nil {
-			w.add([]store.Outbox{row})
+			w.add([]store.Outbox{row}, false)
+		} else if s.opts.Holds != nil && !s.opts.Holds(row.Address.Channel, row.Address.Account) {
+			s.opts.DB.Hint(store.Hint{Kind: store.HintOutbox, Channel: row.Address.Channel, Account: row.Address.Account})
 		}
 	})
+}
+
+// lookRows is how many of an account's newest open messages a look reads; it
+// finds what was committed since the last one, in whatever order.
+const lookRows = 256
+
+// Look has the worker of an account see what other nodes have written for it.
+// It reads the store and does not wait for a send. Accounts without a worker
+// here are none of its business.
+func (s *Service) Look(at core.Address) {
+	if w := s.worker(at); w != nil {
+		w.look()
+	}
+}
+
+// LookAll is Look for every account.
+func (s *Service) LookAll() {
+	s.mu.RLock()
+	workers := slices.Collect(maps.Values(s.workers))
+	s.mu.RUnlock()
+	for _, w := range workers {
+		w.look()
+	}
+}
+
+// look reads without the order of commits, so a row may have ended meanwhile:
+// each is read again before it is sent.
+func (w *worker) look() {
+	var rows []store.Outbox
+	err := w.s.opts.DB.Read(w.ctx, func(tx *store.Tx) (err error) {
+		rows, err = tx.NewestOpenOutbox(w.account.Channel, w.account.ID, lookRows)
+		return err
+	})
+	if err != nil {
+		w.log.Debug("the outbox could not be looked at", "error", err)
+		return
+	}
+	w.add(rows, true)
 }
 
 // Retry queues a message again that is ambiguous, failed, blocked or dismissed,

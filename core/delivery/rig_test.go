@@ -16,6 +16,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -24,6 +25,8 @@ type tb interface {
 	require.TestingT
 	Helper()
 	Logf(format string, args ...any)
+	Cleanup(f func())
+	Context() context.Context
 }
 
 // fault is what the platform does with one call.
@@ -208,7 +211,7 @@ type rig struct {
 
 func newRig(t tb, dir string, native bool, with func(*Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, path: filepath.Join(dir, "skein.db"), work: new(world.Work), log: new(journal)}
+	r := &rig{t: t, path: pgtest.StoreURL(t, filepath.Join(dir, "skein.db")), work: new(world.Work), log: new(journal)}
 	r.clock = clock.NewVirtual(time.UnixMilli(1_700_000_000_000), r.work)
 	r.platform = newPlatform(native, r.clock)
 	r.opts = Options{
@@ -241,7 +244,7 @@ func (r *rig) up() {
 	r.t.Helper()
 	r.world = world.New(r.clock, r.work, 7)
 	var err error
-	r.db, err = store.Open(context.Background(), store.Options{Path: r.path, World: r.world})
+	r.db, err = store.Open(context.Background(), pgtest.Options(r.path, r.world))
 	require.NoError(r.t, err)
 	opts := r.opts
 	opts.DB, opts.World = r.db, r.world

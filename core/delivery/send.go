@@ -30,7 +30,7 @@ var errNoReceipt = errors.New("the platform gave no message id")
 // deliver tries to send what is unsent of a row. It runs without the lock and
 // blocks for requests and commits.
 func (w *worker) deliver(it *item) verdict {
-	if w.ctx.Err() != nil {
+	if w.ctx.Err() != nil || !w.holds() {
 		return verdictLeft
 	}
 	if it.stale {
@@ -149,7 +149,7 @@ func (w *worker) sendPart(it *item, parts []string) (v verdict, ok bool) {
 	var receipt core.Receipt
 	var err error
 	for _, out := range w.variants(it.row, part, parts) {
-		if w.s.opts.World.Crash(world.OutboxBeforeSend) != nil {
+		if w.s.opts.World.Crash(world.OutboxBeforeSend) != nil || !w.holds() {
 			return verdictLeft, false
 		}
 		receipt, err = w.request(out)
@@ -226,6 +226,9 @@ func (w *worker) receipt(it *item, part int, r core.Receipt, last bool) (v verdi
 	}
 	var state store.OutboxState
 	err := w.persist("record a receipt", func(tx *store.Tx, hooks bool) (err error) {
+		if err := tx.LockSession(it.row.Session); err != nil {
+			return err
+		}
 		if state, err = tx.RecordReceipt(it.row.ID, part, r.ID, last, now); err != nil || !last {
 			return err
 		}
@@ -243,6 +246,12 @@ func (w *worker) receipt(it *item, part int, r core.Receipt, last bool) (v verdi
 	}
 	it.row.FirstTry = now
 	return verdictEnded, state == store.OutQueued || state == store.OutSending
+}
+
+// holds reports whether the account is still this node's to send for.
+func (w *worker) holds() bool {
+	h := w.s.opts.Holds
+	return h == nil || h(w.account.Channel, w.account.ID)
 }
 
 // release leaves a row of which nothing is on its way to the next start.
@@ -263,6 +272,9 @@ func (w *worker) conclude(it *item) verdict {
 	row := it.row
 	row.State, row.EndedAt, row.NextAt, row.Error = store.OutSent, now, 0, ""
 	err := w.persist("record a receipt", func(tx *store.Tx, hooks bool) error {
+		if err := tx.LockSession(row.Session); err != nil {
+			return err
+		}
 		ok, err := tx.UpdateOutbox(row)
 		if err != nil || !ok {
 			return err
@@ -299,11 +311,18 @@ const maxHookTries = 3
 func (w *worker) persist(what string, fn func(tx *store.Tx, hooks bool) error) error {
 	opts, failures := w.s.opts, 0
 	for n := 1; ; n++ {
-		err := opts.DB.Write(context.WithoutCancel(w.ctx), func(tx *store.Tx) error { return fn(tx, failures < maxHookTries) })
+		err := opts.DB.Write(context.WithoutCancel(w.ctx), func(tx *store.Tx) error {
+			if opts.Guard != nil {
+				if err := opts.Guard(tx, w.account.Channel, w.account.ID); err != nil {
+					return err
+				}
+			}
+			return fn(tx, failures < maxHookTries)
+		})
 		if err == nil {
 			return nil
 		}
-		if opts.World.Err() != nil || errors.Is(err, store.ErrClosed) {
+		if opts.World.Err() != nil || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNodeLost) {
 			return err
 		}
 		var hook hookError

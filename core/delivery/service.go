@@ -71,6 +71,13 @@ type Options struct {
 	// Redact takes secrets out of a text that passed the Gate; nil leaves it.
 	Redact func(string) string
 
+	// Guard refuses, inside a transaction, to write for an account that another
+	// node sends for meanwhile: then the worker writes nothing and sends no more.
+	// Holds says the same without the store, before each request. Both are nil
+	// where no other node serves the store.
+	Guard func(tx *store.Tx, channel, account string) error
+	Holds func(channel, account string) bool
+
 	// OnAmbiguous chooses what happens to a message that may have been sent; it
 	// is asked each time, so a reload takes effect at once. Nil means
 	// DefaultOnAmbiguous.

@@ -74,7 +74,7 @@ func (w *worker) start() {
 					if more = len(rows) == loadPage; more {
 						after = rows[len(rows)-1].ID
 					}
-					w.add(rows)
+					w.add(rows, w.s.opts.DB.Shared())
 				})
 				return nil
 			}) != nil {
@@ -98,8 +98,9 @@ func (w *worker) open() {
 }
 
 // add puts rows into their lanes. It never blocks. Rows that are there already
-// stay as they are, but are looked at once more when they end.
-func (w *worker) add(rows []store.Outbox) {
+// stay as they are, but are looked at once more when they end. stale rows were
+// read outside the order of commits: they are read again before they are sent.
+func (w *worker) add(rows []store.Outbox, stale bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopping {
@@ -107,12 +108,12 @@ func (w *worker) add(rows []store.Outbox) {
 	}
 	for i := range rows {
 		if known := w.items[rows[i].ID]; known != nil {
-			known.again = true // its end may have been committed, but not settled
+			known.again = known.again || !stale // its end may have been committed, but not settled
 			continue
 		}
 		it := &item{row: rows[i], unsure: rows[i].State == store.OutSending}
 		w.texts++
-		if w.texts > maxTexts {
+		if stale || w.texts > maxTexts {
 			w.forget(it)
 		}
 		w.items[it.row.ID] = it

@@ -112,6 +112,9 @@ type Options struct {
 	Poster   Poster
 	// History returns what can read an account's places, nil if nothing can.
 	History func(channel, account string) core.HistoryReader
+	// Guard refuses an update of an account that another node has meanwhile; nil
+	// where no other node serves the store.
+	Guard func(tx *store.Tx, channel, account string) error
 	// Go runs the part of a command that is outside the store, in a goroutine
 	// that the runtime waits for.
 	Go func(func(ctx context.Context))
@@ -166,6 +169,9 @@ func (s *Service) Receive(ctx context.Context, m core.Message) error {
 	var after []func(ctx context.Context)
 	err := s.DB.Write(ctx, func(tx *store.Tx) error {
 		after = nil
+		if err := s.guard(tx, m.Address); err != nil {
+			return err
+		}
 		if err := s.saveCursor(tx, m.Address, m.Cursor); err != nil {
 			return err
 		}
@@ -200,6 +206,13 @@ func dedupeKey(m core.Message) string {
 		key += "/" + m.Revision
 	}
 	return key
+}
+
+func (s *Service) guard(tx *store.Tx, at core.Address) error {
+	if s.Guard == nil {
+		return nil
+	}
+	return s.Guard(tx, at.Channel, at.Account)
 }
 
 func (s *Service) saveCursor(tx *store.Tx, at core.Address, c core.Cursor) error {
@@ -449,6 +462,9 @@ func (s *Service) session(tx *store.Tx, m core.Message, b core.Binding, bound bo
 func (s *Service) PlaceChanged(ctx context.Context, c core.PlaceChange) error {
 	defer s.World.Work.Begin("intake")()
 	return s.DB.Write(ctx, func(tx *store.Tx) error {
+		if err := s.guard(tx, c.Address); err != nil {
+			return err
+		}
 		if err := s.saveCursor(tx, c.Address, c.Cursor); err != nil {
 			return err
 		}

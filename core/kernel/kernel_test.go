@@ -19,6 +19,7 @@ import (
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -90,6 +91,12 @@ type rig struct {
 	life  uint64 // which process this is
 }
 
+// place is where a test keeps its store.
+func place(t *testing.T) string {
+	t.Helper()
+	return pgtest.StoreURL(t, filepath.Join(t.TempDir(), "a.db"))
+}
+
 func newRig(t require.TestingT, path string) *rig {
 	g := &rig{t: t, path: path, mode: kernel.QueueSteer, slots: map[store.Lane]int{store.LaneMain: 4, store.LaneSubagent: 2}}
 	g.r = &runner{active: map[int64]int{}, lanes: map[store.Lane]int{}, maxLane: map[store.Lane]int{}}
@@ -100,11 +107,11 @@ func newRig(t require.TestingT, path string) *rig {
 func (g *rig) open() {
 	g.life++
 	g.world = world.New(clock.Real{}, nil, g.life)
-	db, err := store.Open(context.Background(), store.Options{Path: g.path, World: g.world})
+	db, err := store.Open(context.Background(), pgtest.Options(g.path, g.world))
 	require.NoError(g.t, err)
 	g.db = db
 	g.k = kernel.New(kernel.Options{
-		DB: db, World: g.world, Log: slog.New(slog.DiscardHandler), Runner: g.r, MaxAttempts: 3,
+		DB: db, World: g.world, Log: slog.New(slog.DiscardHandler), Runner: g.r, MaxAttempts: 3, Alone: true,
 		Slots: func(l store.Lane) int { return g.slots[l] },
 		Queue: func(store.Session, store.Inbox) kernel.Queue {
 			return kernel.Queue{Mode: g.mode, Debounce: 500 * time.Millisecond}
@@ -152,7 +159,7 @@ func (g *rig) send(key, body string, change func(*store.Inbox)) {
 
 func TestMessagesOfOneSessionRunOneByOneInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		g.mode = kernel.QueueFollowup
 		g.r.hook = func(ctx context.Context, _ *kernel.Lease) error { return g.world.Clock.Sleep(ctx, time.Second) }
@@ -170,7 +177,7 @@ func TestMessagesOfOneSessionRunOneByOneInOrder(t *testing.T) {
 // B245: a backlog of one conversation is one turn.
 func TestB245_BacklogIsOneTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		g.r.hook = func(ctx context.Context, _ *kernel.Lease) error { return g.world.Clock.Sleep(ctx, 10*time.Second) }
 		g.start()
@@ -187,7 +194,7 @@ func TestB245_BacklogIsOneTurn(t *testing.T) {
 
 func TestMessagesBehindATurnAreDebounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		g.r.hook = func(ctx context.Context, _ *kernel.Lease) error { return g.world.Clock.Sleep(ctx, time.Second) }
 		g.start()
@@ -207,7 +214,7 @@ func TestMessagesBehindATurnAreDebounced(t *testing.T) {
 
 func TestOnlyRowsOfOneAddressAndPolicyShareATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		at := func(thread, policy string) func(*store.Inbox) {
 			return func(r *store.Inbox) {
@@ -228,7 +235,7 @@ func TestOnlyRowsOfOneAddressAndPolicyShareATurn(t *testing.T) {
 
 func TestLanesKeepTheirLimitAndServeInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		g.r.hook = func(ctx context.Context, _ *kernel.Lease) error { return g.world.Clock.Sleep(ctx, time.Second) }
 		g.start()
@@ -255,7 +262,7 @@ func TestLanesKeepTheirLimitAndServeInTurn(t *testing.T) {
 
 // B247: what a dead process held is served after a restart, at once.
 func TestB247_AClaimDiesWithItsProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
+	path := place(t)
 	g := newRig(t, path)
 	claimed := make(chan struct{}, 1)
 	g.r.hook = func(ctx context.Context, _ *kernel.Lease) error {
@@ -283,7 +290,7 @@ func TestB247_AClaimDiesWithItsProcess(t *testing.T) {
 func TestAnInterruptOutlivesACrash(t *testing.T) {
 	for _, mode := range []kernel.QueueMode{kernel.QueueInterrupt, kernel.QueueSteer} {
 		t.Run(string(mode), func(t *testing.T) {
-			g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+			g := newRig(t, place(t))
 			g.mode = mode
 			claimed := make(chan struct{}, 1)
 			g.r.hook = func(ctx context.Context, _ *kernel.Lease) error {
@@ -312,7 +319,7 @@ func TestAnInterruptOutlivesACrash(t *testing.T) {
 
 func TestATurnThatNeverGetsAnywhereIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		var dead []bool
 		g.r.hook = func(_ context.Context, l *kernel.Lease) error {
@@ -332,7 +339,7 @@ func TestATurnThatNeverGetsAnywhereIsDead(t *testing.T) {
 
 func TestAPanicIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		n := 0
 		g.r.hook = func(context.Context, *kernel.Lease) error {
@@ -352,7 +359,7 @@ func TestAPanicIsAnError(t *testing.T) {
 
 func TestAFencedTurnWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		var errs []error
 		g.r.hook = func(ctx context.Context, l *kernel.Lease) error {
@@ -372,7 +379,7 @@ func TestAFencedTurnWritesNothing(t *testing.T) {
 
 func TestStopEndsTurnsThatDoNotFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		var cause error
 		g.r.hook = func(ctx context.Context, _ *kernel.Lease) error {
 			<-ctx.Done()
@@ -394,7 +401,7 @@ func TestStopEndsTurnsThatDoNotFinish(t *testing.T) {
 
 func TestTimersFireInTimeAndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, filepath.Join(t.TempDir(), "a.db"))
+		g := newRig(t, place(t))
 		defer g.close()
 		var fired []string
 		began := time.Now()
@@ -436,14 +443,11 @@ func TestNoMessageIsLostOrTakenTwice(t *testing.T) {
 			wait:    time.Duration(rapid.IntRange(0, 300).Draw(t, "ms")) * time.Millisecond,
 		}
 	}), 1, 20)
-	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := steps.Draw(rt, "steps")
-		run++
-		path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", run))
 		problem := ""
 		synctest.Test(t, func(t *testing.T) {
-			g := newRig(t, path)
+			g := newRig(t, place(t))
 			g.r.hook = func(ctx context.Context, l *kernel.Lease) error {
 				return g.world.Clock.Sleep(ctx, time.Duration(l.Session.ID)*50*time.Millisecond)
 			}

@@ -3,7 +3,6 @@ package kernel_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,14 +41,11 @@ func TestATurnHasOneAddressAndOnePolicy(t *testing.T) {
 			time.Duration(rapid.IntRange(0, 3).Draw(t, "after")) * 300 * time.Millisecond,
 		}
 	}), 1, 8)
-	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		mode, plan := rapid.SampledFrom(modes).Draw(rt, "mode"), plans.Draw(rt, "arrivals")
-		run++
-		path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", run))
 		var turns []shared // one session: one turn at a time
 		synctest.Test(t, func(t *testing.T) {
-			g := newRig(t, path)
+			g := newRig(t, place(t))
 			defer g.close()
 			g.mode = mode
 			g.r.hook = func(ctx context.Context, l *kernel.Lease) error {

@@ -101,9 +101,12 @@ func TestParseURL(t *testing.T) {
 	} {
 		got, err := ParseURL(u)
 		require.NoError(t, err, u)
-		require.Equal(t, want, got)
+		require.Equal(t, Options{Path: want}, got)
 	}
-	for _, u := range []string{"", "sqlite:", "skein.db", "postgres://u@h/d", "SQLITE:x", " sqlite:x"} {
+	got, err := ParseURL("postgres://u:p@h/d?sslmode=disable")
+	require.NoError(t, err)
+	require.Equal(t, Options{URL: "postgres://u:p@h/d?sslmode=disable"}, got)
+	for _, u := range []string{"", "sqlite:", "skein.db", "mysql://u@h/d", "SQLITE:x", " sqlite:x"} {
 		_, err := ParseURL(u)
 		require.Equal(t, "store_url", core.ErrorCode(err), u)
 		require.ErrorContains(t, err, "use sqlite:PATH", u)
@@ -122,10 +125,10 @@ func FuzzParseURL(f *testing.F) {
 			require.Error(t, err)
 		case strings.HasPrefix(path, "~/"):
 			require.NoError(t, err)
-			require.True(t, filepath.IsAbs(got), got)
+			require.True(t, filepath.IsAbs(got.Path), got)
 		default:
 			require.NoError(t, err)
-			require.Equal(t, path, got)
+			require.Equal(t, Options{Path: path}, got)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -104,6 +105,15 @@ func (tx *Tx) InsertOutbox(r Outbox) (id int64, fresh bool, err error) {
 func (tx *Tx) OpenOutbox(channel, account string, after int64, limit int) ([]Outbox, error) {
 	return all(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE channel = $1 AND account = $2 AND state IN ('queued', 'sending')
 		AND id > $3 ORDER BY id LIMIT $4`, channel, account, after, limit)
+}
+
+// NewestOpenOutbox returns the account's newest messages that are not at an end,
+// oldest first.
+func (tx *Tx) NewestOpenOutbox(channel, account string, limit int) ([]Outbox, error) {
+	rows, err := all(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE channel = $1 AND account = $2 AND state IN ('queued', 'sending')
+		ORDER BY id DESC LIMIT $3`, channel, account, limit)
+	slices.Reverse(rows)
+	return rows, err
 }
 
 // OutboxByID returns a message, or ErrNotFound.

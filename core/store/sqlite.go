@@ -141,23 +141,26 @@ func questionMarks(query string) string {
 	return b.String()
 }
 
-// ParseURL splits a store.url. Only sqlite:PATH opens a store in this build; a
-// leading ~ is the home directory.
-func ParseURL(u string) (path string, err error) {
+// ParseURL splits a store.url into the options that name the store: sqlite:PATH,
+// where a leading ~ is the home directory, or postgres://...
+func ParseURL(u string) (Options, error) {
+	if strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://") {
+		return Options{URL: u}, nil
+	}
 	p, ok := strings.CutPrefix(u, "sqlite:")
 	if !ok {
-		return "", storeError("store_url", nil, "store.url %q is not supported by this build", u).
-			WithRemedy("use sqlite:PATH, for example sqlite:~/.skein/skein.db")
+		return Options{}, storeError("store_url", nil, "store.url %q names no kind of store", u).
+			WithRemedy("use sqlite:PATH, for example sqlite:~/.skein/skein.db, or postgres://user:password@host/database")
 	}
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("expand store.url: %w", err)
+			return Options{}, fmt.Errorf("expand store.url: %w", err)
 		}
 		p = filepath.Join(home, rest)
 	}
 	if p == "" {
-		return "", storeError("store_url", nil, "store.url names no file").WithRemedy("use sqlite:PATH")
+		return Options{}, storeError("store_url", nil, "store.url names no file").WithRemedy("use sqlite:PATH")
 	}
-	return p, nil
+	return Options{Path: p}, nil
 }

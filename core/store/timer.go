@@ -187,9 +187,11 @@ func (tx *Tx) IntentAt(turn int64, seq int) (Intent, error) {
 	return first(tx, scanIntent, `SELECT turn_id, seq, kind, state, ref, body, at FROM intent WHERE turn_id = $1 AND seq = $2`, turn, seq)
 }
 
-// OpenIntents returns intents that were never closed, oldest first.
-func (tx *Tx) OpenIntents(limit int) ([]Intent, error) {
-	return all(tx, scanIntent, `SELECT turn_id, seq, kind, state, ref, body, at FROM intent WHERE state = 'open' ORDER BY at LIMIT $1`, limit)
+// OpenIntents returns intents that were opened before a time and never closed,
+// oldest first.
+func (tx *Tx) OpenIntents(before core.Millis, limit int) ([]Intent, error) {
+	return all(tx, scanIntent, `SELECT turn_id, seq, kind, state, ref, body, at FROM intent WHERE state = 'open' AND at <= $1 ORDER BY at LIMIT $2`,
+		int64(before), limit)
 }
 
 // CloseIntent notes that the effect is recorded elsewhere or was undone. body

@@ -133,6 +133,9 @@ type Options struct {
 	// OnBlocked runs in the transaction in which it becomes known that nobody
 	// was told a run's outcome; nil does nothing.
 	OnBlocked func(tx *store.Tx, run core.Run, detail string) error
+	// Settle is how long a spawn must have been half done before Recover takes
+	// it for one that a crash left; 0 where this process is alone on its store.
+	Settle time.Duration
 }
 
 // Engine runs sub-agents.

@@ -11,11 +11,12 @@ import (
 
 // Recover reconciles what a crash may have left: threads reserved by turns
 // that are over, and live runs that nothing will ever move. Call it after the
-// kernel took over and before intake opens.
+// kernel took over and before intake opens, and now and then where other nodes
+// may crash.
 func (e *Engine) Recover(ctx context.Context) error {
 	var open []store.Intent
 	err := e.DB.Read(ctx, func(tx *store.Tx) (err error) {
-		open, err = tx.OpenIntents(1000)
+		open, err = tx.OpenIntents(e.World.Now().Add(-e.Settle), 1000)
 		return err
 	})
 	if err != nil {

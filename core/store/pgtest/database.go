@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +23,14 @@ import (
 // the user may create databases. Package tests that run on either database take
 // PostgreSQL where it is set.
 const Env = "SKEIN_TEST_POSTGRES"
+
+// TB is what a test, and a run of a property, have in common.
+type TB interface {
+	require.TestingT
+	Helper()
+	Cleanup(f func())
+	Context() context.Context
+}
 
 // startPoll is how often a starting server is asked whether it answers.
 const startPoll = 20 * time.Millisecond
@@ -41,13 +48,12 @@ var shared struct {
 // build. ok is false where no server is
 // installed; where CI is set that fails the test. A server that it starts for
 // this test ends with it: tests that need many databases share one by Env.
-func Database(tb testing.TB) (address string, ok bool) {
+func Database(tb TB) (address string, ok bool) {
 	tb.Helper()
 	server := os.Getenv(Env)
 	if server == "" {
 		s, err := Start(tb.Context(), Settings{})
 		if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") == "" {
-			tb.Log(err)
 			return "", false
 		}
 		require.NoError(tb, err)
@@ -60,7 +66,7 @@ func Database(tb testing.TB) (address string, ok bool) {
 // New gives a test an empty database with the schema of this build on a server,
 // named by the address of a database of it. Databases are used again by later
 // tests of the process.
-func New(tb testing.TB, server string) string {
+func New(tb TB, server string) string {
 	tb.Helper()
 	ctx := context.Background()
 	name, err := take(ctx, server)
@@ -165,7 +171,7 @@ func templateOf(ctx context.Context, server string) (string, error) {
 
 // StoreURL is where a test keeps its store: a new PostgreSQL database where Env
 // names a server, else the SQLite file path.
-func StoreURL(tb testing.TB, path string) string {
+func StoreURL(tb TB, path string) string {
 	tb.Helper()
 	if server := os.Getenv(Env); server != "" {
 		return New(tb, server)
@@ -173,10 +179,10 @@ func StoreURL(tb testing.TB, path string) string {
 	return "sqlite:" + path
 }
 
-// Options open a store at what StoreURL gave.
+// Options open a store at what StoreURL gave, or at the path of a SQLite file.
 func Options(storeURL string, w *world.World) store.Options {
-	if path, ok := strings.CutPrefix(storeURL, "sqlite:"); ok {
-		return store.Options{Path: path, World: w}
+	if strings.HasPrefix(storeURL, "postgres") {
+		return store.Options{URL: storeURL, World: w}
 	}
-	return store.Options{URL: storeURL, World: w}
+	return store.Options{Path: strings.TrimPrefix(storeURL, "sqlite:"), World: w}
 }

@@ -39,7 +39,7 @@ func testWaits(s *suite) {
 
 func testIntents(s *suite) {
 	open := func(limit int) []store.Intent {
-		return get(s, func(tx *store.Tx) ([]store.Intent, error) { return tx.OpenIntents(limit) })
+		return get(s, func(tx *store.Tx) ([]store.Intent, error) { return tx.OpenIntents(1<<62, limit) })
 	}
 	want := store.Intent{Turn: 4, Seq: 2, Kind: "spawn", State: "open", Ref: "r1", Body: "before", At: 200}
 	older := store.Intent{Turn: 9, Seq: 1, Kind: "focus", State: "open", Ref: "b1", At: 100}
