@@ -155,7 +155,9 @@ func (a *App) tend(ctx context.Context) {
 
 // exchange starts the accounts that this node got and stops those it lost.
 func (a *App) exchange(ctx context.Context) {
-	a.reload.Lock()
+	if !a.reload.TryLock() { // a reload or the stop is at the accounts: at the next look
+		return
+	}
 	defer a.reload.Unlock()
 	a.mu.Lock()
 	accounts := slices.Clone(a.accounts)

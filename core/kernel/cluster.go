@@ -24,6 +24,9 @@ const (
 type cluster struct {
 	k    *Kernel
 	wall core.Clock
+	ctx  context.Context
+	end  context.CancelFunc
+	wg   sync.WaitGroup
 
 	mu      sync.Mutex
 	id      string
@@ -33,7 +36,9 @@ type cluster struct {
 }
 
 func newCluster(k *Kernel) *cluster {
-	return &cluster{k: k, wall: clock.Real{}, id: k.opts.World.NewID(), nodes: 1}
+	c := &cluster{k: k, wall: clock.Real{}, id: k.opts.World.NewID(), nodes: 1}
+	c.ctx, c.end = context.WithCancel(k.opts.World.Context())
+	return c
 }
 
 // node returns this process's id and whether its lease holds, as far as it
@@ -106,21 +111,19 @@ func (c *cluster) lose() {
 	}
 }
 
-// run keeps the lease and looks for work until the kernel stops. The lease is
-// watched apart from the statements that renew it: a database that does not
-// answer must not hide that time passes.
-func (c *cluster) run() {
-	defer c.k.wg.Done()
-	var inner sync.WaitGroup
-	defer inner.Wait()
-	ctx, cancel := context.WithCancel(c.k.ctx)
-	defer cancel()
-	inner.Go(func() { c.every(ctx, nodeRenew, c.keep) })
-	inner.Go(func() { c.every(ctx, nodeTick, c.poll) })
-	c.every(ctx, nodeTick/4, func(context.Context) {
-		if c.overdue() {
-			c.lose()
-		}
+// start keeps the lease and looks for work until leave. The lease is watched
+// apart from the statements that renew it: a database that does not answer must
+// not hide that time passes.
+func (c *cluster) start() {
+	c.k.opts.DB.Listen(c.heard)
+	c.wg.Go(func() { c.every(c.ctx, nodeRenew, c.keep) })
+	c.wg.Go(func() { c.every(c.ctx, nodeTick, c.poll) })
+	c.wg.Go(func() {
+		c.every(c.ctx, nodeTick/4, func(context.Context) {
+			if c.overdue() {
+				c.lose()
+			}
+		})
 	})
 }
 
@@ -243,8 +246,10 @@ func (c *cluster) heard(h store.Hint) {
 	}
 }
 
-// leave gives up everything in good order.
+// leave gives up everything in good order, once the turns have ended.
 func (c *cluster) leave() {
+	c.end()
+	c.wg.Wait()
 	id, joined := c.node()
 	if !joined {
 		return

@@ -179,9 +179,7 @@ func (k *Kernel) Start(ctx context.Context) error {
 	k.wg.Add(1)
 	go k.timers.loop()
 	if k.cluster != nil {
-		k.opts.DB.Listen(k.cluster.heard)
-		k.wg.Add(1)
-		go k.cluster.run()
+		k.cluster.start()
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func (tx *Tx) SetDelivery(id string, d core.Delivery, detail string, now core.Mi
 		delivered = int64(now)
 	}
 	_, err := tx.exec(`UPDATE run SET delivery = $2, detail = CASE WHEN $3 = '' THEN detail ELSE $3 END,
-		delivered_at = CASE WHEN $4 > 0 THEN $4 ELSE delivered_at END WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
+		delivered_at = CASE WHEN CAST($4 AS BIGINT) > 0 THEN $4 ELSE delivered_at END WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
 		id, string(d), detail, delivered)
 	return err
 }

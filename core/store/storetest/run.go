@@ -163,7 +163,7 @@ func testRunDelivery(s *suite) {
 		})
 	}
 	set := func(id string, d core.Delivery, detail string) {
-		s.write(func(tx *store.Tx) error { return tx.SetDelivery(id, d, detail, 900) })
+		s.write(func(tx *store.Tx) error { return tx.SetDelivery(id, d, detail, 1_800_000_000_900) })
 	}
 	set("01RUN01", core.DeliveryBlocked, "no answer from the platform")
 	set("01RUN02", core.DeliveryBlocked, "")
@@ -174,7 +174,7 @@ func testRunDelivery(s *suite) {
 
 	set("01RUN01", core.DeliveryDelivered, "")
 	require.Equal(s, []string{"01RUN02"}, blocked())
-	require.Equal(s, core.Millis(900), s.runNow("01RUN01").DeliveredAt)
+	require.Equal(s, core.Millis(1_800_000_000_900), s.runNow("01RUN01").DeliveredAt)
 	set("01RUN01", core.DeliveryBlocked, "late news")
 	require.Equal(s, core.DeliveryDelivered, s.runNow("01RUN01").Delivery, "what was delivered stays so")
 	set("01RUN02", core.DeliveryDismissed, "")
