@@ -52,6 +52,9 @@ type Options struct {
 	// StateDir is an empty folder in which the script leaves its store; "" is
 	// one that is removed. Not with more than one play.
 	StateDir string
+	// Store is a PostgreSQL database in which each play has a store of its own,
+	// a schema that is dropped afterwards; "" plays on SQLite.
+	Store string
 }
 
 // start is when every script begins: a Monday morning in UTC.

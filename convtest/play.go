@@ -15,6 +15,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/convtest/script"
 	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -26,6 +27,8 @@ type play struct {
 	killAt int // the pass of the random kill, 0 for none
 
 	dir, state string
+	storeURL   string
+	drop       func(ctx context.Context) error // removes the store; nil for a file
 	channels   []*channel
 	stage      *stage
 	model      *recorder
@@ -96,6 +99,9 @@ func (p *play) run(ctx context.Context) (result played, err error) {
 	defer func() {
 		err = errors.Join(err, p.close())
 	}()
+	if err := p.place(ctx); err != nil {
+		return played{}, err
+	}
 	if err := p.open(); err != nil {
 		return played{}, err
 	}
@@ -106,6 +112,15 @@ func (p *play) run(ctx context.Context) (result played, err error) {
 	result.virtual = p.stage.clock.Now().Sub(start())
 	result.unpassed = p.unpassed
 	return result, err
+}
+
+// place decides where the play keeps its store.
+func (p *play) place(ctx context.Context) (err error) {
+	p.storeURL = "sqlite:" + filepath.Join(p.state, "skein.db")
+	if p.opts.Store != "" {
+		p.storeURL, p.drop, err = store.Scratch(ctx, p.opts.Store)
+	}
+	return err
 }
 
 // open starts the test servers, lays out the files and reads the
@@ -180,6 +195,9 @@ func (p *play) close() error {
 	}
 	for _, ch := range p.channels {
 		errs = append(errs, ch.server.Close())
+	}
+	if p.drop != nil {
+		errs = append(errs, p.drop(context.Background()))
 	}
 	return errors.Join(errs...)
 }

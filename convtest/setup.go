@@ -190,7 +190,7 @@ func (p *play) supply(tree *json5.Node) error {
 			}
 		}
 	}
-	object(tree, "store").Set("url", json5.NewString("sqlite:"+filepath.Join(p.state, "skein.db")))
+	object(tree, "store").Set("url", json5.NewString(p.storeURL))
 	gateway := object(tree, "gateway")
 	gateway.Set("stateDir", json5.NewString(p.state))
 	if gateway.Get("http") != nil {

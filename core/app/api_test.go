@@ -377,7 +377,10 @@ func TestReadOnlyAPI(t *testing.T) {
 
 	cfg, _, err := config.Load(filepath.Join(h.dir, "skein.json5"), config.Options{})
 	require.NoError(t, err)
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(h.dir, "skein.db"), World: world.New(clock.Real{}, nil, 1), ReadOnly: true})
+	opts, err := store.ParseURL(cfg.Store.URL.Reveal())
+	require.NoError(t, err)
+	opts.World, opts.ReadOnly = world.New(clock.Real{}, nil, 1), true
+	db, err := store.Open(t.Context(), opts)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	api := app.ReadOnlyAPI(db, cfg)

@@ -29,6 +29,7 @@ import (
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -114,6 +115,7 @@ func TestCrashMatrixChild(t *testing.T) {
 type matrix struct {
 	t     *testing.T
 	dir   string
+	store string // its URL
 	hub   *console.Hub
 	in    io.WriteCloser
 	out   chan string // the child's lines; closed when it has ended
@@ -124,6 +126,7 @@ type matrix struct {
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
 	m := &matrix{t: t, dir: t.TempDir()}
+	m.store = pgtest.StoreURL(t, filepath.Join(m.dir, "skein.db"))
 	var err error
 	m.hub, err = console.Open(console.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
@@ -136,6 +139,7 @@ func newMatrix(t *testing.T) *matrix {
 	m.write("model.json5", matrixModel)
 	m.write("skein.json5", strings.NewReplacer(
 		"accounts: { default: {} }", `accounts: { default: { apiRoot: "`+server.URL+`" } }`,
+		"sqlite:skein.db", m.store,
 		"commands:", `messages: { queue: { mode: "followup" } }, commands:`,
 	).Replace(baseConfig))
 	return m
@@ -316,7 +320,7 @@ func (m *matrix) judge() {
 // judgeStore looks for what was left behind.
 func (m *matrix) judgeStore() {
 	w := world.New(clock.Real{}, nil, 1)
-	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(m.dir, "skein.db"), World: w, ReadOnly: true})
+	db, err := store.Open(context.Background(), pgtest.Options(m.store, w))
 	require.NoError(m.t, err)
 	defer func() { require.NoError(m.t, db.Close()) }()
 	require.NoError(m.t, db.Read(context.Background(), func(tx *store.Tx) error {
