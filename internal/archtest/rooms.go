@@ -94,6 +94,9 @@ func rooms() []room {
 
 		// Checks of the repository itself.
 		{folder: "internal/archtest"},
+
+		// A database server for the tests of a command.
+		{folder: "internal/pgserver", may: []string{"core/store/pgtest"}},
 	}
 }
 
