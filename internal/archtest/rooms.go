@@ -107,6 +107,7 @@ func suites() []string {
 		"core/store/storetest/...",
 		"core/model/modeltest/...",
 		"core/store/pgtest/...",
+		"internal/pgserver",
 		"threadbind/threadbindtest/...",
 		"channels/channeltest/...",
 		"channels/testserver/...",
