@@ -105,7 +105,7 @@ func (e *env) chat(ctx context.Context, o chatOptions) error {
 	if _, err := fullscreen.ParseBackground(o.background); err != nil {
 		return usagef("--background: %v", err)
 	}
-	ctx, atOnce, stop := signals(ctx)
+	ctx, atOnce, stop := signals(ctx, syscall.SIGHUP) // a chat ends with its terminal
 	defer stop()
 	if c := dialGateway(o.cfg); c != nil {
 		defer c.close() //nolint:errcheck // nothing is in flight

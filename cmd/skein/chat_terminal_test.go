@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -136,6 +137,24 @@ func TestChatIsTerminated(t *testing.T) {
 	require.NoError(t, syscall.Kill(readPID(t, filepath.Join(dir, "pid")), syscall.SIGTERM))
 	x.shows("over=0")
 	x.restored()
+}
+
+// A terminal that is closed takes its chat with it, on the whole screen and
+// line by line.
+func TestChatEndsWithItsTerminal(t *testing.T) {
+	if !haveTmux(t) {
+		return
+	}
+	for _, flag := range []string{"", " --plain"} {
+		dir := t.TempDir()
+		x := openTerminal(t, dir, 80, 24)
+		x.line(`sh -c 'echo $$ > pid; exec skein demo` + flag + `'`)
+		x.shows("Skein demo")
+		pid := readPID(t, filepath.Join(dir, "pid"))
+		x.tmux("new-window", "sh")
+		x.tmux("kill-window", "-t", ":0")
+		require.True(t, waitFor(terminalWait, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }), "it is still there")
+	}
 }
 
 // Where the terminal cannot be filled, or somebody says so, lines are written.

@@ -170,12 +170,12 @@ func (g *gateway) closeHub() error {
 }
 
 // signals gives a context that the first SIGINT or SIGTERM ends, and one that
-// the second ends, for what the first began.
-func signals(ctx context.Context) (first, second context.Context, stop func()) {
+// the second ends, for what the first began. more are signals that end too.
+func signals(ctx context.Context, more ...os.Signal) (first, second context.Context, stop func()) {
 	first, endFirst := context.WithCancel(ctx)
 	second, endSecond := context.WithCancel(context.WithoutCancel(ctx))
 	c := make(chan os.Signal, 2)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(c, append(more, os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	go func() {
 		for _, end := range []func(){endFirst, endSecond} {
