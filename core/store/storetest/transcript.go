@@ -270,7 +270,7 @@ func (o op) apply(tx *store.Tx, c *copied, text string) (child *copied, err erro
 			Key: fmt.Sprintf("agent:main:subagent:m%d-%s", c.id, text), Agent: "main", Kind: core.SessionSubagent,
 			ContextFrom: now.ContextFrom, ForkSession: now.ID, ForkGeneration: now.Generation, ForkRow: row,
 		})
-		return &copied{id: made.ID, history: slices.Clone(c.history[:n]), from: c.from}, err
+		return &copied{id: made.ID, history: slices.Clone(c.history[:n]), from: c.from, retried: c.retried}, err
 	}
 	return nil, nil
 }
