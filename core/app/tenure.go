@@ -213,3 +213,12 @@ func (a *App) reopened(x *account) *account {
 	fresh.set(AccountElsewhere, nil)
 	return fresh
 }
+
+// Turns returns how many turns run on this node.
+func (a *App) Turns() (n int) {
+	for _, l := range []store.Lane{store.LaneMain, store.LaneSubagent} {
+		running, _ := a.kernel.Depth(l)
+		n += running
+	}
+	return n
+}

@@ -184,3 +184,11 @@ func (tx *Tx) CheckAccount(channel, account, node string) error {
 	}
 	return err
 }
+
+// Nodes returns the nodes that are registered, for status.
+func (tx *Tx) Nodes() ([]string, error) {
+	return all(tx, func(s scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}, `SELECT id FROM node ORDER BY id`)
+}

@@ -252,9 +252,11 @@ func (o op) apply(tx *store.Tx, c *copied, text string) (child *copied, err erro
 		for i, r := range c.history {
 			c.history[i].Replaced = r.Replaced || r.Session == c.id && r.Turn == c.turn
 		}
-		if c.retried, err = tx.LastRow(c.id); err != nil {
+		last, err := tx.LastRow(c.id)
+		if err != nil {
 			return nil, err
 		}
+		c.retried = max(c.retried, last) // its own, or what it inherited
 		return nil, tx.ReplaceFrom(now, c.turn)
 	case "compact":
 		c.from = max(c.from, row)
