@@ -72,6 +72,9 @@ func newNodes(t *testing.T) *nodes {
 	var err error
 	n.hub, err = console.Open(console.Options{Clock: clock.Real{}})
 	require.NoError(t, err)
+	for _, id := range []string{"one", "two"} {
+		require.NoError(t, n.hub.OpenConversation(console.Conversation{ID: id, Kind: core.Group, Accounts: []string{console.DefaultAccount}}))
+	}
 	server := httptest.NewServer(console.Handler(n.hub, n.hub, console.Wait{Clock: clock.Real{}}))
 	n.console = server.URL
 	t.Cleanup(func() {
@@ -133,10 +136,10 @@ func (x *node) was(asked string) bool {
 	return false
 }
 
-// say writes in a direct conversation of a person of that name.
-func (n *nodes) say(person, text string) {
+// say writes in a conversation.
+func (n *nodes) say(conversation, text string) {
 	n.Helper()
-	_, err := n.hub.Post(n.Context(), console.Post{Conversation: person, By: console.User{ID: "local"}, Text: text})
+	_, err := n.hub.Post(n.Context(), console.Post{Conversation: conversation, By: console.User{ID: "local"}, Text: text})
 	require.NoError(n, err)
 }
 
@@ -213,7 +216,7 @@ func TestStopReachesAnotherNode(t *testing.T) {
 	require.Equal(t, 1, busy)
 	began := time.Now()
 	n.say("two", "/stop")
-	n.eventually(3*time.Second, "the call to end", func() bool { busy := b.app.Turns(); return busy == 0 })
+	n.eventually(700*time.Millisecond, "the call to end, before anybody looks by himself", func() bool { busy := b.app.Turns(); return busy == 0 })
 	t.Logf("/stop ended the call of another node after %v", time.Since(began).Round(time.Millisecond))
 	n.within(2*time.Second, "two", "(?i)stopped")
 	n.within(5*time.Second, "one", "^slowly cats$")

@@ -66,6 +66,7 @@ func (c *cluster) join(ctx context.Context) error {
 	c.mu.Lock()
 	c.joined, c.renewed = true, began
 	c.mu.Unlock()
+	c.k.opts.DB.Hint(store.Hint{Kind: store.HintNode})
 	return c.renew(ctx)
 }
 
@@ -233,6 +234,10 @@ func causeWord(cause error) string {
 // heard takes a hint of another node.
 func (c *cluster) heard(h store.Hint) {
 	switch h.Kind {
+	case store.HintNode:
+		c.mu.Lock()
+		c.nodes = max(c.nodes, 2)
+		c.mu.Unlock()
 	case store.HintWake:
 		c.k.wake(h.Session, h.Lane, h.Urgent, false)
 	case store.HintCancel:

@@ -36,6 +36,7 @@ const (
 	HintWake   HintKind = "wake"   // a session has work
 	HintCancel HintKind = "cancel" // the running turn of a session is to end
 	HintOutbox HintKind = "outbox" // an account has a message to send
+	HintNode   HintKind = "node"   // a node has come: from now on there is somebody to tell
 )
 
 // hintChannel is the channel of LISTEN; the database's name is its scope.
