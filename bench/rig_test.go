@@ -72,10 +72,16 @@ func newRig(tb testing.TB) *rig {
 // newRigWith has a model with rules, and may watch its requests.
 func newRigWith(tb testing.TB, rules string, watch func(modelRequest)) *rig {
 	tb.Helper()
+	return newRigAt(tb, "sqlite:skein.db", rules, watch)
+}
+
+// newRigAt keeps its store at a URL.
+func newRigAt(tb testing.TB, storeURL, rules string, watch func(modelRequest)) *rig {
+	tb.Helper()
 	dir := tb.TempDir()
 	path := filepath.Join(dir, "skein.json5")
 	require.NoError(tb, os.WriteFile(filepath.Join(dir, "model.json5"), []byte(rules), 0o600))
-	require.NoError(tb, os.WriteFile(path, []byte(rigConfig), 0o600))
+	require.NoError(tb, os.WriteFile(path, []byte(strings.Replace(rigConfig, "sqlite:skein.db", storeURL, 1)), 0o600))
 	cfg, _, err := config.Load(path, config.Options{})
 	require.NoError(tb, err)
 	r := &rig{called: map[string]chan time.Time{}, out: map[string]chan time.Time{}}

@@ -27,8 +27,7 @@ func (tx *Tx) NoteAlert(a Alert, now core.Millis) (told core.Millis, err error) 
 
 // AlertTold records that the operator is told of an alert.
 func (tx *Tx) AlertTold(kind, subject string, now core.Millis) error {
-	_, err := tx.exec(`UPDATE alert SET told_at = $3 WHERE kind = $1 AND subject = $2`, kind, subject, int64(now))
-	return err
+	return tx.later(`UPDATE alert SET told_at = $3 WHERE kind = $1 AND subject = $2`, kind, subject, int64(now))
 }
 
 // Alerts lists what happened since a time, the latest first.

@@ -98,8 +98,7 @@ func (tx *Tx) HeldMessages(session int64) ([]Inbox, error) {
 
 // ReleaseHeld queues a message that was held.
 func (tx *Tx) ReleaseHeld(id int64) error {
-	_, err := tx.exec(`UPDATE inbox SET state = 'queued' WHERE id = $1 AND state = 'held'`, id)
-	return err
+	return tx.later(`UPDATE inbox SET state = 'queued' WHERE id = $1 AND state = 'held'`, id)
 }
 
 // LiveBindings returns live bindings with an id above after, in order of id.
@@ -141,8 +140,7 @@ func (tx *Tx) LastEnded(p core.Place) (b core.Binding, ok bool, err error) {
 
 // DeleteBinding removes an ended binding.
 func (tx *Tx) DeleteBinding(id string) error {
-	_, err := tx.exec(`DELETE FROM binding WHERE id = $1 AND status = 'ended'`, id)
-	return err
+	return tx.later(`DELETE FROM binding WHERE id = $1 AND status = 'ended'`, id)
 }
 
 // SessionLive tells whether a session exists and is not archived, and its key.

@@ -128,12 +128,24 @@ func (h *hints) sendLoop() {
 		}
 		text, err := json.Marshal(note{From: h.self, Hints: h.take()})
 		if err == nil {
-			_, err = h.p.pool.ExecContext(h.ctx, "SELECT pg_notify($1, $2)", hintChannel, string(text))
+			err = h.notify(string(text))
 		}
 		if err != nil && h.ctx.Err() == nil {
 			h.p.log.Debug("the other nodes could not be told; they look by themselves", "error", err)
 		}
 	}
+}
+
+// notify borrows a connection of the readers, so that it never waits for a unit.
+func (h *hints) notify(text string) error {
+	conn, err := h.p.connected(<-h.p.readers)
+	if err != nil {
+		h.p.readers <- nil
+		return err
+	}
+	defer func() { h.p.readers <- conn }()
+	_, err = conn.Exec(h.ctx, "SELECT pg_notify($1, $2)", hintChannel, text)
+	return err
 }
 
 func (h *hints) take() []Hint {

@@ -39,9 +39,8 @@ func (tx *Tx) InsertSeen(s Seen, keep int) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.exec(`DELETE FROM history WHERE id IN (SELECT id FROM history WHERE conversation = $1 AND thread = $2 AND account = $3
+	return tx.later(`DELETE FROM history WHERE id IN (SELECT id FROM history WHERE conversation = $1 AND thread = $2 AND account = $3
 		AND channel = $4 ORDER BY at DESC, id DESC LIMIT $5 OFFSET $6)`, p.Conversation, p.Thread, p.Account, p.Channel, seenBatch, keep)
-	return err
 }
 
 // TakeSeen removes the history of a place and returns its newest messages, at
@@ -70,12 +69,10 @@ func (tx *Tx) SeenMessage(at core.Place, message string) (Seen, error) {
 
 // UpdateSeen replaces the body of a message that is still there.
 func (tx *Tx) UpdateSeen(id int64, body string) error {
-	_, err := tx.exec(`UPDATE history SET body = $2 WHERE id = $1`, id, body)
-	return err
+	return tx.later(`UPDATE history SET body = $2 WHERE id = $1`, id, body)
 }
 
 // DeleteSeen removes a message.
 func (tx *Tx) DeleteSeen(id int64) error {
-	_, err := tx.exec(`DELETE FROM history WHERE id = $1`, id)
-	return err
+	return tx.later(`DELETE FROM history WHERE id = $1`, id)
 }

@@ -108,9 +108,8 @@ func (tx *Tx) SetCompletionState(session int64, run string, to InboxState) error
 	if err := tx.LockSession(session); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE inbox SET state = $3 WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
+	return tx.later(`UPDATE inbox SET state = $3 WHERE session_id = $1 AND kind = 'completion' AND run_id = $2 AND state IN ('queued', 'held')`,
 		session, run, string(to))
-	return err
 }
 
 // PendingCompletions returns the completions for forRun that its session has
@@ -166,8 +165,7 @@ func (tx *Tx) DroppedRows(session int64) ([]Inbox, error) {
 
 // DeleteInbox removes a row: a turn took it, or it was withdrawn.
 func (tx *Tx) DeleteInbox(id int64) error {
-	_, err := tx.exec(`DELETE FROM inbox WHERE id = $1`, id)
-	return err
+	return tx.later(`DELETE FROM inbox WHERE id = $1`, id)
 }
 
 // UpdateInboxBody replaces the body of a row that was not taken yet; ok is
@@ -219,9 +217,8 @@ func (tx *Tx) InsertDedupe(key string, now core.Millis) (fresh bool, err error) 
 
 // SetCursor stores an adapter's position.
 func (tx *Tx) SetCursor(channel, account, name, value string, now core.Millis) error {
-	_, err := tx.exec(`INSERT INTO cursor (channel, account, name, value, at) VALUES ($1,$2,$3,$4,$5)
+	return tx.later(`INSERT INTO cursor (channel, account, name, value, at) VALUES ($1,$2,$3,$4,$5)
 		ON CONFLICT (channel, account, name) DO UPDATE SET value = excluded.value, at = excluded.at`, channel, account, name, value, int64(now))
-	return err
 }
 
 // Cursor returns an adapter's stored position, "" if none.

@@ -14,9 +14,8 @@ type Media struct {
 
 // InsertMedia keeps a picture.
 func (tx *Tx) InsertMedia(m Media) error {
-	_, err := tx.exec(`INSERT INTO media (id, session_id, type, size, data, at) VALUES ($1,$2,$3,$4,$5,$6)`,
+	return tx.later(`INSERT INTO media (id, session_id, type, size, data, at) VALUES ($1,$2,$3,$4,$5,$6)`,
 		m.ID, m.Session, m.Type, m.Size, m.Data, int64(m.At))
-	return err
 }
 
 // MediaByID returns a picture, or ErrNotFound.
@@ -30,6 +29,5 @@ func (tx *Tx) MediaByID(id string) (Media, error) {
 // SetRowBody replaces the body of a transcript row of a session: what came with
 // a message has been looked at.
 func (tx *Tx) SetRowBody(session, row int64, body string) error {
-	_, err := tx.exec(`UPDATE transcript SET body = $3 WHERE id = $1 AND session_id = $2`, row, session, body)
-	return err
+	return tx.later(`UPDATE transcript SET body = $3 WHERE id = $1 AND session_id = $2`, row, session, body)
 }

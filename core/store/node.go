@@ -29,8 +29,7 @@ func (tx *Tx) RegisterNode(id string, now core.Millis) error {
 		_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1,$2,$2)`, id, int64(now))
 		return err
 	}
-	_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1, $2, `+dbNow+` + $3)`, id, int64(now), NodeLease.Milliseconds())
-	return err
+	return tx.later(`INSERT INTO node (id, started_at, lease_until) VALUES ($1, $2, `+dbNow+` + $3)`, id, int64(now), NodeLease.Milliseconds())
 }
 
 // RenewNode extends a node's lease and returns how many nodes live, or
@@ -167,8 +166,7 @@ func (tx *Tx) HoldAccount(channel, account, node string) (held bool, err error) 
 
 // DropAccount gives an account up that a node holds.
 func (tx *Tx) DropAccount(channel, account, node string) error {
-	_, err := tx.exec(`DELETE FROM account_lease WHERE channel = $1 AND account = $2 AND node = $3`, channel, account, node)
-	return err
+	return tx.later(`DELETE FROM account_lease WHERE channel = $1 AND account = $2 AND node = $3`, channel, account, node)
 }
 
 // CheckAccount returns ErrNodeLost unless the node holds the account; it stays

@@ -198,9 +198,8 @@ func (tx *Tx) WithdrawOutbox(session int64, now core.Millis) (int64, error) {
 
 // InsertSentPart records the platform's id of one part of a message.
 func (tx *Tx) InsertSentPart(outbox int64, part int, platformID string, now core.Millis) error {
-	_, err := tx.exec(`INSERT INTO sent_part (outbox_id, part, platform_id, at) VALUES ($1,$2,$3,$4)
+	return tx.later(`INSERT INTO sent_part (outbox_id, part, platform_id, at) VALUES ($1,$2,$3,$4)
 		ON CONFLICT (outbox_id, part) DO UPDATE SET platform_id = excluded.platform_id`, outbox, part, platformID, int64(now))
-	return err
 }
 
 // SentParts returns the platform ids of a message, in order.

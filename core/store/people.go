@@ -27,8 +27,7 @@ func (tx *Tx) LockPace(person string, now core.Millis) (p Pace, err error) {
 
 // SetPace writes a pace that LockPace returned.
 func (tx *Tx) SetPace(p Pace) error {
-	_, err := tx.exec(`UPDATE pace SET recent = $2, missed = $3 WHERE person = $1`, p.Person, p.Recent, p.Missed)
-	return err
+	return tx.later(`UPDATE pace SET recent = $2, missed = $3 WHERE person = $1`, p.Person, p.Recent, p.Missed)
 }
 
 // TurnsOf counts the turns that a person has started since a time, and the
@@ -74,8 +73,7 @@ func (tx *Tx) RowsFrom(session, after int64, limit int) ([]Row, error) {
 
 // BlankRow puts another body into a transcript row, which is then nobody's.
 func (tx *Tx) BlankRow(id int64, body string) error {
-	_, err := tx.exec(`UPDATE transcript SET body = $2, owner = '' WHERE id = $1`, id, body)
-	return err
+	return tx.later(`UPDATE transcript SET body = $2, owner = '' WHERE id = $1`, id, body)
 }
 
 // RunsOfOwner returns every run that was started for a person.

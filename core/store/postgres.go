@@ -9,11 +9,14 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/skein-bot/skein/core/clock"
 )
 
 // The connections of one node to PostgreSQL; one more listens.
@@ -29,11 +32,11 @@ type postgres struct {
 	db     *DB
 	log    *slog.Logger
 	config *pgx.ConnConfig
-	pool   *sql.DB
 
 	readOnly bool
-	writers  chan struct{}
-	readers  chan struct{}
+	// The slots of connections: nil where one was not opened yet.
+	writers chan *pgx.Conn
+	readers chan *pgx.Conn
 
 	mu      sync.Mutex
 	closing bool
@@ -70,16 +73,35 @@ func openPostgres(ctx context.Context, db *DB, opts Options) (*postgres, error) 
 		}
 	}
 	p := &postgres{
-		db: db, log: opts.Log, config: config, pool: stdlib.OpenDB(*config), readOnly: opts.ReadOnly,
-		writers: make(chan struct{}, pgWriters), readers: make(chan struct{}, pgReaders), holders: make(map[int64]*Pending),
+		db: db, log: opts.Log, config: config, readOnly: opts.ReadOnly,
+		writers: slots(pgWriters), readers: slots(pgReaders), holders: make(map[int64]*Pending),
 	}
-	p.pool.SetMaxOpenConns(pgWriters + pgReaders)
-	p.pool.SetMaxIdleConns(pgWriters + pgReaders)
 	if err := p.prepare(ctx); err != nil {
-		return nil, errors.Join(err, p.pool.Close())
+		return nil, err
 	}
 	p.hints = newHints(p)
 	return p, nil
+}
+
+func slots(n int) chan *pgx.Conn {
+	c := make(chan *pgx.Conn, n)
+	for range n {
+		c <- nil
+	}
+	return c
+}
+
+// connectTimeout is how long a connection may take to open.
+const connectTimeout = 10 * time.Second
+
+// connected returns a connection that is open: that of a slot, or a new one.
+func (p *postgres) connected(conn *pgx.Conn) (*pgx.Conn, error) {
+	if conn != nil && !conn.IsClosed() {
+		return conn, nil
+	}
+	ctx, cancel := clock.Real{}.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	return pgx.ConnectConfig(ctx, p.config)
 }
 
 // place names the database without its password.
@@ -91,7 +113,9 @@ func (p *postgres) place() string {
 const migrationLock = 0x5ce1_0001
 
 func (p *postgres) prepare(ctx context.Context) error {
-	conn, err := p.pool.Conn(ctx)
+	pool := stdlib.OpenDB(*p.config) // the migrations want one
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return p.openError(err)
 	}
@@ -100,13 +124,13 @@ func (p *postgres) prepare(ctx context.Context) error {
 		return err
 	}
 	if p.readOnly {
-		return checkVersion(ctx, p.pool, p.place())
+		return checkVersion(ctx, pool, p.place())
 	}
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
 		return p.openError(err)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrationLock) //nolint:errcheck // ends with the connection
-	return migrate(ctx, p.pool, postgresSchema(), p.place())
+	return migrate(ctx, pool, postgresSchema(), p.place())
 }
 
 // postgresSchema: text is compared by its bytes, as SQLite does, whatever the
@@ -157,7 +181,15 @@ func (p *postgres) close() error {
 	p.mu.Unlock()
 	p.units.Wait()
 	p.hints.close()
-	return p.pool.Close()
+	var errs []error
+	for _, all := range []chan *pgx.Conn{p.writers, p.readers} {
+		for range cap(all) {
+			if conn := <-all; conn != nil && !conn.IsClosed() {
+				errs = append(errs, conn.Close(context.Background()))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // enter takes part in the engine until leave; it fails once it closes.
@@ -175,18 +207,28 @@ func (p *postgres) read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
-	defer p.units.Done()
-	p.readers <- struct{}{}
-	defer func() { <-p.readers }()
-	sqlTx, err := p.pool.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	conn, err := p.connected(<-p.readers)
 	if err != nil {
+		p.readers <- nil
+		p.units.Done()
 		return p.runError(err)
 	}
-	defer sqlTx.Rollback()
+	run := newPgRunner(conn, true)
+	defer func() {
+		go func() { // nobody waits for the end of a read
+			run.rollback()
+			p.readers <- conn
+			p.units.Done()
+		}()
+	}()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return fn(&Tx{db: p.db, q: &pgRunner{tx: sqlTx, readOnly: true}, world: p.db.world})
+	err = fn(&Tx{db: p.db, q: run, world: p.db.world})
+	if run.broken != nil {
+		return p.runError(errors.Join(run.broken, err))
+	}
+	return err
 }
 
 // runError adds the remedy to an error of a connection.

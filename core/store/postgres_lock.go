@@ -61,8 +61,7 @@ func (tx *Tx) LockTree(root string) error {
 	if tx.unit == nil || root == "" {
 		return nil
 	}
-	_, err := tx.exec(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, treeLocks, root)
-	return err
+	return tx.later(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, treeLocks, root)
 }
 
 // treeLocks is the class of the advisory locks of trees.

@@ -2,18 +2,14 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 )
 
@@ -31,26 +27,27 @@ func (p *postgres) submit(ctx context.Context, u *Pending) {
 	}
 	go func() {
 		defer p.units.Done()
+		var slot *pgx.Conn
 		select {
-		case p.writers <- struct{}{}:
+		case slot = <-p.writers:
 		case <-ctx.Done():
 			u.fail(context.Cause(ctx))
 			return
 		}
-		err := p.unit(u)
-		<-p.writers
+		err := p.unit(u, &slot)
+		p.writers <- slot
 		p.answer(u, err)
 	}()
 }
 
 // unit runs a unit to its end, again where it collided with another one or
 // where the connection broke before the commit.
-func (p *postgres) unit(u *Pending) error {
+func (p *postgres) unit(u *Pending, slot **pgx.Conn) error {
 	for try := 1; ; try++ {
 		if err := errors.Join(p.db.world.Err(), context.Cause(u.ctx)); err != nil {
 			return err
 		}
-		err, again := p.once(u)
+		err, again := p.once(u, slot)
 		if err == nil || !again || try == unitTries || p.db.world.Err() != nil {
 			return err
 		}
@@ -65,30 +62,28 @@ func (p *postgres) unit(u *Pending) error {
 
 // once runs the unit's function in a transaction. again reports whether it had
 // no effect and may succeed if it runs once more.
-func (p *postgres) once(u *Pending) (err error, again bool) { //nolint:revive // the error is the result, again explains it
-	bg := context.Background()
-	sqlTx, err := p.pool.BeginTx(bg, nil)
+func (p *postgres) once(u *Pending, slot **pgx.Conn) (err error, again bool) { //nolint:revive // the error is the result, again explains it
+	conn, err := p.connected(*slot)
 	if err != nil {
 		return p.runError(err), true
 	}
-	run := &pgRunner{tx: sqlTx}
+	*slot = conn
+	run := newPgRunner(conn, false)
 	u.tx = &Tx{db: p.db, q: run, world: p.db.world, writable: true, unit: u}
 	if err = u.call(); err == nil {
 		err = p.db.world.Err()
 	}
 	if err != nil || run.broken != nil {
-		rollback := sqlTx.Rollback()
+		run.rollback()
 		if run.broken != nil { // whatever the function made of it
 			return p.runError(errors.Join(run.broken, err)), true
 		}
-		if err == nil {
-			err = rollback
-		}
 		return err, false
 	}
-	if err := sqlTx.Commit(); err != nil {
-		if transient(err) && isPgError(err) { // the server says that it did not
-			return fmt.Errorf("%w: %w", ErrCommit, err), true
+	if aborted, err := run.commit(); err != nil {
+		run.rollback()
+		if aborted { // nothing of it happened
+			return p.runError(err), transient(err)
 		}
 		return fmt.Errorf("%w: %w", ErrCommit, p.runError(err)), false
 	}
@@ -148,7 +143,7 @@ func transient(err error) bool {
 		}
 		return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "08")
 	}
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || pgconn.SafeToRetry(err) || isNetwork(err)
+	return pgconn.SafeToRetry(err) || isNetwork(err)
 }
 
 func isPgError(err error) bool {
@@ -162,75 +157,4 @@ func isNetwork(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "conn closed") || strings.Contains(s, "unexpected EOF") || strings.Contains(s, "connection reset") ||
 		strings.Contains(s, "broken pipe") || strings.Contains(s, "failed to connect") || strings.Contains(s, "conn busy")
-}
-
-// pgRunner runs statements of one transaction. The driver keeps them prepared.
-type pgRunner struct {
-	tx       *sql.Tx
-	readOnly bool
-	// broken is the first error after which the unit must run again, whatever
-	// its function made of it.
-	broken error
-}
-
-func (r *pgRunner) exec(query string, args []any) (sql.Result, error) {
-	if r.readOnly {
-		return nil, errReadOnly
-	}
-	res, err := r.tx.ExecContext(context.Background(), query, pgArgs(args)...)
-	return res, r.note(err)
-}
-
-func (r *pgRunner) query(query string, args []any) (*sql.Rows, error) {
-	rows, err := r.tx.QueryContext(context.Background(), query, pgArgs(args)...)
-	return rows, r.note(err)
-}
-
-// note keeps an error after which the unit runs again. Rows report theirs late.
-func (r *pgRunner) note(err error) error {
-	if err != nil && r.broken == nil && transient(err) {
-		r.broken = err
-	}
-	return err
-}
-
-// pgArgs turns arguments into what the columns are: flags are BIGINT, and text
-// has no NUL and no invalid bytes, which PostgreSQL cannot store.
-func pgArgs(args []any) []any {
-	out := make([]any, len(args))
-	for i, a := range args {
-		switch v := a.(type) {
-		case bool:
-			out[i] = int64(0)
-			if v {
-				out[i] = int64(1)
-			}
-		case string:
-			out[i] = pgText(v)
-		case nil, int64, *int64, []byte:
-			out[i] = v
-		case core.Millis:
-			out[i] = int64(v)
-		default:
-			out[i] = pgKind(a)
-		}
-	}
-	return out
-}
-
-func pgKind(a any) any {
-	switch v := reflect.ValueOf(a); v.Kind() {
-	case reflect.String:
-		return pgText(v.String())
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return v.Int()
-	}
-	return a
-}
-
-func pgText(s string) string {
-	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -18,10 +18,9 @@ func (tx *Tx) ReplaceFrom(s Session, turn int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE transcript SET replaced = $4 WHERE session_id = $1 AND generation = $2 AND turn_id >= $3 AND replaced = 0
+	return tx.later(`UPDATE transcript SET replaced = $4 WHERE session_id = $1 AND generation = $2 AND turn_id >= $3 AND replaced = 0
 		AND kind IN ('message', 'dropped', 'completion', 'wake', 'user', 'assistant', 'tool', 'event', 'note')`,
 		s.ID, s.Generation, turn, last)
-	return err
 }
 
 // ResetGeneration starts an empty history in the session if it still has the

@@ -32,19 +32,17 @@ func (tx *Tx) InsertRun(r core.Run) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO run (id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run,
+	return tx.later(`INSERT INTO run (id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run,
 		requester_turn, ordinal, completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery,
 		created_at) VALUES ($1,$2,$3,'subagent',$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)`,
 		r.ID, r.Root, r.TaskID, r.Session, r.SessionKey, r.Requester, r.RequesterID, r.RequesterRun, r.RequesterTurn, r.Ordinal,
 		r.Completion, r.Depth, r.Role, r.Agent, r.Task, r.TaskName, r.Label, formatAddress(r.Origin), r.Anchor, r.Owner, string(spec),
 		string(r.Status), string(r.Delivery), int64(r.CreatedAt))
-	return err
 }
 
 // DeleteRun removes a reserved run, to undo a refused spawn.
 func (tx *Tx) DeleteRun(id string) error {
-	_, err := tx.exec(`DELETE FROM run WHERE id = $1 AND started_at = 0`, id)
-	return err
+	return tx.later(`DELETE FROM run WHERE id = $1 AND started_at = 0`, id)
 }
 
 // RunByID returns a run, or ErrNotFound.
@@ -127,9 +125,8 @@ func (tx *Tx) LiveRuns(limit int) ([]core.Run, error) {
 
 // SetRunStatus moves a live run between queued, running and waiting.
 func (tx *Tx) SetRunStatus(id string, status core.RunStatus, now core.Millis) error {
-	_, err := tx.exec(`UPDATE run SET status = $2, started_at = CASE WHEN started_at = 0 AND $2 = 'running' THEN $3 ELSE started_at END
+	return tx.later(`UPDATE run SET status = $2, started_at = CASE WHEN started_at = 0 AND $2 = 'running' THEN $3 ELSE started_at END
 		WHERE id = $1 AND status IN `+liveStatuses, id, string(status), int64(now))
-	return err
 }
 
 // EndRun ends a live run; ok is false if it had ended already.
@@ -149,18 +146,16 @@ func (tx *Tx) SetDelivery(id string, d core.Delivery, detail string, now core.Mi
 	if d == core.DeliveryDelivered {
 		delivered = int64(now)
 	}
-	_, err := tx.exec(`UPDATE run SET delivery = $2, detail = CASE WHEN $3 = '' THEN detail ELSE $3 END,
+	return tx.later(`UPDATE run SET delivery = $2, detail = CASE WHEN $3 = '' THEN detail ELSE $3 END,
 		delivered_at = CASE WHEN CAST($4 AS BIGINT) > 0 THEN $4 ELSE delivered_at END WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
 		id, string(d), detail, delivered)
-	return err
 }
 
 // AddRunUsage adds to what a run used.
 func (tx *Tx) AddRunUsage(id string, u core.Usage) error {
-	_, err := tx.exec(`UPDATE run SET tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, cache_read = cache_read + $4,
+	return tx.later(`UPDATE run SET tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, cache_read = cache_read + $4,
 		cache_write = cache_write + $5, micro_usd = micro_usd + $6, unpriced = unpriced + $7 WHERE id = $1`,
 		id, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
-	return err
 }
 
 // NoteResume counts a resume of a run after a crash and returns how many
@@ -175,14 +170,12 @@ func (tx *Tx) NoteResume(id string, now, after core.Millis) (n int, err error) {
 // StepProgress notes that a run finished a step, so that its resumes do not
 // count as a loop.
 func (tx *Tx) StepProgress(id string) error {
-	_, err := tx.exec(`UPDATE run SET resumes = 0 WHERE id = $1 AND resumes > 0`, id)
-	return err
+	return tx.later(`UPDATE run SET resumes = 0 WHERE id = $1 AND resumes > 0`, id)
 }
 
 // InsertTombstone records that a run is given up for good.
 func (tx *Tx) InsertTombstone(run, reason string, now core.Millis) error {
-	_, err := tx.exec(`INSERT INTO tombstone (run_id, reason, at) VALUES ($1,$2,$3) ON CONFLICT (run_id) DO NOTHING`, run, reason, int64(now))
-	return err
+	return tx.later(`INSERT INTO tombstone (run_id, reason, at) VALUES ($1,$2,$3) ON CONFLICT (run_id) DO NOTHING`, run, reason, int64(now))
 }
 
 // BlockedRuns lists runs whose outcome nobody was told.
@@ -214,8 +207,7 @@ func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
 
 // SetRunResult keeps what a run said before it waits.
 func (tx *Tx) SetRunResult(id, result string) error {
-	_, err := tx.exec(`UPDATE run SET result = $2 WHERE id = $1 AND status IN `+liveStatuses, id, result)
-	return err
+	return tx.later(`UPDATE run SET result = $2 WHERE id = $1 AND status IN `+liveStatuses, id, result)
 }
 
 // LiveTaskName returns the live run of a requester with that task name, or
@@ -257,8 +249,7 @@ func (tx *Tx) SetRunSpec(id string, spec core.SpawnSpec) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE run SET spec = $2 WHERE id = $1 AND started_at = 0`, id, string(b))
-	return err
+	return tx.later(`UPDATE run SET spec = $2 WHERE id = $1 AND started_at = 0`, id, string(b))
 }
 
 // RunMoves reports whether something will move a live run: a turn in progress,

@@ -147,14 +147,12 @@ func (tx *Tx) insertSession(s Session, onConflict string) (Session, error) {
 
 // DeleteSession removes a session that never ran, to undo a refused spawn.
 func (tx *Tx) DeleteSession(id int64) error {
-	_, err := tx.exec(`DELETE FROM session WHERE id = $1`, id)
-	return err
+	return tx.later(`DELETE FROM session WHERE id = $1`, id)
 }
 
 // TouchSession sets the time of last use.
 func (tx *Tx) TouchSession(id int64, now core.Millis) error {
-	_, err := tx.exec(`UPDATE session SET used_at = $2 WHERE id = $1`, id, int64(now))
-	return err
+	return tx.later(`UPDATE session SET used_at = $2 WHERE id = $1`, id, int64(now))
 }
 
 // MarkReady notes that the session has work to do. Call it in the transaction
@@ -163,9 +161,8 @@ func (tx *Tx) MarkReady(id int64, now core.Millis) error {
 	if err := tx.LockSession(id); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE session SET ready = 1, ready_at = CASE WHEN ready = 1 THEN ready_at ELSE $2 END, used_at = $2 WHERE id = $1`,
+	return tx.later(`UPDATE session SET ready = 1, ready_at = CASE WHEN ready = 1 THEN ready_at ELSE $2 END, used_at = $2 WHERE id = $1`,
 		id, int64(now))
-	return err
 }
 
 // ReadySessions returns the ids of sessions that have work, oldest first.
@@ -199,8 +196,7 @@ func (tx *Tx) ReleaseSession(id int64, ready bool, now core.Millis) error {
 	if ready {
 		r = 1
 	}
-	_, err := tx.exec(`UPDATE session SET owner = '', ready = $2, ready_at = $3, used_at = $3 WHERE id = $1`, id, r, int64(now))
-	return err
+	return tx.later(`UPDATE session SET owner = '', ready = $2, ready_at = $3, used_at = $3 WHERE id = $1`, id, r, int64(now))
 }
 
 // CheckFence returns ErrFenced unless the session's fence is still fence. On
@@ -224,21 +220,18 @@ func (tx *Tx) RaiseFence(id int64) error {
 	if err := tx.LockSession(id); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE session SET fence = fence + 1, owner = '' WHERE id = $1`, id)
-	return err
+	return tx.later(`UPDATE session SET fence = fence + 1, owner = '' WHERE id = $1`, id)
 }
 
 // NewGeneration starts an empty history in the session. The older ones stay,
 // with what they inherited, for the sessions that were forked from them.
 func (tx *Tx) NewGeneration(id int64) error {
-	_, err := tx.exec(`UPDATE session SET generation = generation + 1, context_from = 0 WHERE id = $1`, id)
-	return err
+	return tx.later(`UPDATE session SET generation = generation + 1, context_from = 0 WHERE id = $1`, id)
 }
 
 // SetContextFrom moves the first transcript row of the prompt.
 func (tx *Tx) SetContextFrom(id, row int64) error {
-	_, err := tx.exec(`UPDATE session SET context_from = $2 WHERE id = $1`, id, row)
-	return err
+	return tx.later(`UPDATE session SET context_from = $2 WHERE id = $1`, id, row)
 }
 
 // NextOrdinal numbers one more child of the session.
@@ -255,14 +248,12 @@ func (tx *Tx) NextCompletion(id int64) (n int, err error) {
 
 // SetArchiveDue plans the archive of a session, 0 to cancel the plan.
 func (tx *Tx) SetArchiveDue(id int64, due core.Millis) error {
-	_, err := tx.exec(`UPDATE session SET archive_due = $2 WHERE id = $1`, id, int64(due))
-	return err
+	return tx.later(`UPDATE session SET archive_due = $2 WHERE id = $1`, id, int64(due))
 }
 
 // ArchiveSession marks a session archived; its rows stay.
 func (tx *Tx) ArchiveSession(id int64, now core.Millis) error {
-	_, err := tx.exec(`UPDATE session SET archived_at = $2, archive_due = 0 WHERE id = $1`, id, int64(now))
-	return err
+	return tx.later(`UPDATE session SET archived_at = $2, archive_due = 0 WHERE id = $1`, id, int64(now))
 }
 
 // ArchiveDueSessions returns sessions whose archive is due.
@@ -341,9 +332,8 @@ func (tx *Tx) SetSetting(session int64, name, value string) error {
 		_, err := tx.exec(`DELETE FROM session_setting WHERE session_id = $1 AND name = $2`, session, name)
 		return err
 	}
-	_, err := tx.exec(`INSERT INTO session_setting (session_id, name, value) VALUES ($1,$2,$3)
+	return tx.later(`INSERT INTO session_setting (session_id, name, value) VALUES ($1,$2,$3)
 		ON CONFLICT (session_id, name) DO UPDATE SET value = excluded.value`, session, name, value)
-	return err
 }
 
 // Setting returns a per-session setting, "" if unset.
@@ -386,9 +376,8 @@ func (tx *Tx) MigrateConversation(from, to core.Address) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE outbox SET conversation = $4 WHERE channel = $1 AND account = $2 AND conversation = $3
+	return tx.later(`UPDATE outbox SET conversation = $4 WHERE channel = $1 AND account = $2 AND conversation = $3
 		AND state IN ('queued', 'sending')`, from.Channel, from.Account, from.Conversation, to.Conversation)
-	return err
 }
 
 func (tx *Tx) migrateReplies(session int64, from, to core.Address) error {

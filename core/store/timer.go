@@ -21,15 +21,13 @@ func (tx *Tx) SetTimer(t Timer) error {
 	if t.Due == 0 {
 		return tx.DropTimer(t.Kind, t.Ref)
 	}
-	_, err := tx.exec(`INSERT INTO timer (kind, ref, due, payload) VALUES ($1,$2,$3,$4)
+	return tx.later(`INSERT INTO timer (kind, ref, due, payload) VALUES ($1,$2,$3,$4)
 		ON CONFLICT (kind, ref) DO UPDATE SET due = excluded.due, payload = excluded.payload`, t.Kind, t.Ref, int64(t.Due), t.Payload)
-	return err
 }
 
 // DropTimer removes a timer, if there is one.
 func (tx *Tx) DropTimer(kind, ref string) error {
-	_, err := tx.exec(`DELETE FROM timer WHERE kind = $1 AND ref = $2`, kind, ref)
-	return err
+	return tx.later(`DELETE FROM timer WHERE kind = $1 AND ref = $2`, kind, ref)
 }
 
 // TakeTimer removes a timer that is due; ok is false if it was moved, removed or
@@ -111,8 +109,7 @@ func (tx *Tx) InsertWait(w Wait) error {
 
 // countWaits keeps Session.Waits, so that a message need not look for waits.
 func (tx *Tx) countWaits(session int64) error {
-	_, err := tx.exec(`UPDATE session SET waits = (SELECT COUNT(*) FROM wait WHERE session_id = $1) WHERE id = $1`, session)
-	return err
+	return tx.later(`UPDATE session SET waits = (SELECT COUNT(*) FROM wait WHERE session_id = $1) WHERE id = $1`, session)
 }
 
 // Waits returns the armed waits of a session, oldest first.
@@ -177,9 +174,8 @@ func scanIntent(s scanner) (Intent, error) {
 
 // InsertIntent opens an intent.
 func (tx *Tx) InsertIntent(i Intent) error {
-	_, err := tx.exec(`INSERT INTO intent (turn_id, seq, kind, state, ref, body, at) VALUES ($1,$2,$3,'open',$4,$5,$6)`,
+	return tx.later(`INSERT INTO intent (turn_id, seq, kind, state, ref, body, at) VALUES ($1,$2,$3,'open',$4,$5,$6)`,
 		i.Turn, i.Seq, i.Kind, i.Ref, i.Body, int64(i.At))
-	return err
 }
 
 // IntentAt returns the intent of a step, or ErrNotFound.
@@ -197,6 +193,5 @@ func (tx *Tx) OpenIntents(before core.Millis, limit int) ([]Intent, error) {
 // CloseIntent notes that the effect is recorded elsewhere or was undone. body
 // replaces what was stored, so that the same call can be answered again.
 func (tx *Tx) CloseIntent(turn int64, seq int, body string) error {
-	_, err := tx.exec(`UPDATE intent SET state = 'done', body = $3 WHERE turn_id = $1 AND seq = $2`, turn, seq, body)
-	return err
+	return tx.later(`UPDATE intent SET state = 'done', body = $3 WHERE turn_id = $1 AND seq = $2`, turn, seq, body)
 }

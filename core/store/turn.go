@@ -160,15 +160,13 @@ type Step struct {
 // StartStep writes that a tool call begins; again for the same step it does
 // nothing.
 func (tx *Tx) StartStep(s Step, now core.Millis) error {
-	_, err := tx.exec(`INSERT INTO step (turn_id, seq, call_id, tool, state, started_at) VALUES ($1,$2,$3,$4,'started',$5)
+	return tx.later(`INSERT INTO step (turn_id, seq, call_id, tool, state, started_at) VALUES ($1,$2,$3,$4,'started',$5)
 		ON CONFLICT (turn_id, seq) DO NOTHING`, s.Turn, s.Seq, s.CallID, s.Tool, int64(now))
-	return err
 }
 
 // FinishStep writes that a tool call ended.
 func (tx *Tx) FinishStep(turn int64, seq int, now core.Millis) error {
-	_, err := tx.exec(`UPDATE step SET state = 'done', ended_at = $3 WHERE turn_id = $1 AND seq = $2`, turn, seq, int64(now))
-	return err
+	return tx.later(`UPDATE step SET state = 'done', ended_at = $3 WHERE turn_id = $1 AND seq = $2`, turn, seq, int64(now))
 }
 
 // Steps returns the tool calls of a turn.

@@ -34,17 +34,37 @@ func (tx *Tx) Crash(name string) error { return tx.world.Crash(name) }
 
 // runner runs statements; queries are written for $N.
 type runner interface {
-	exec(query string, args []any) (sql.Result, error)
-	query(query string, args []any) (*sql.Rows, error)
+	// exec returns how many rows were affected.
+	exec(query string, args []any) (int64, error)
+	// later is exec where nobody needs the answer: it takes effect before the
+	// next statement, and fails that one or the commit.
+	later(query string, args []any) error
+	query(query string, args []any) (rowSet, error)
+}
+
+// rowSet is the answer of a query, read row by row and closed.
+type rowSet interface {
+	scanner
+	Next() bool
+	Err() error
+	Close() error
 }
 
 func (tx *Tx) exec(query string, args ...any) (int64, error) {
-	res, err := tx.q.exec(query, args)
+	n, err := tx.q.exec(query, args)
 	if err != nil {
 		return 0, fmt.Errorf("store: %w", err)
 	}
-	n, err := res.RowsAffected()
-	return n, err
+	return n, nil
+}
+
+// later is exec for a statement whose answer nobody needs: on PostgreSQL it
+// travels with the next one.
+func (tx *Tx) later(query string, args ...any) error {
+	if err := tx.q.later(query, args); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
 }
 
 // scanner is what a row and rows have in common.
@@ -136,15 +156,24 @@ func (r *connRunner) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-func (r *connRunner) exec(query string, args []any) (sql.Result, error) {
+func (r *connRunner) exec(query string, args []any) (int64, error) {
 	s, err := r.stmt(query) //nolint:sqlclosecheck // kept for the next call; close ends them all
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return s.ExecContext(context.Background(), args...)
+	res, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
-func (r *connRunner) query(query string, args []any) (*sql.Rows, error) {
+func (r *connRunner) later(query string, args []any) error {
+	_, err := r.exec(query, args)
+	return err
+}
+
+func (r *connRunner) query(query string, args []any) (rowSet, error) {
 	s, err := r.stmt(query) //nolint:sqlclosecheck // kept for the next call; close ends them all
 	if err != nil {
 		return nil, err
@@ -166,9 +195,11 @@ type readRunner struct {
 
 var errReadOnly = errors.New("a read unit may not write")
 
-func (r *readRunner) exec(string, []any) (sql.Result, error) { return nil, errReadOnly }
+func (r *readRunner) exec(string, []any) (int64, error) { return 0, errReadOnly }
 
-func (r *readRunner) query(query string, args []any) (*sql.Rows, error) {
+func (r *readRunner) later(string, []any) error { return errReadOnly }
+
+func (r *readRunner) query(query string, args []any) (rowSet, error) {
 	s, err := r.stmts.get(query)
 	if err != nil {
 		return nil, err

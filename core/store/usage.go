@@ -27,14 +27,13 @@ const usageSums = `COALESCE(SUM(turns), 0), COALESCE(SUM(tokens_in), 0), COALESC
 // AddUsage adds to what a person caused on a day in a session. EndTurn calls
 // it; user is "channel:id", "" for what nobody in particular caused.
 func (tx *Tx) AddUsage(user string, session int64, day Day, u DayUsage) error {
-	_, err := tx.exec(`INSERT INTO usage_day (owner, day, session_id, turns, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced)
+	return tx.later(`INSERT INTO usage_day (owner, day, session_id, turns, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced)
 		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
 		ON CONFLICT (owner, day, session_id) DO UPDATE SET turns = usage_day.turns + excluded.turns,
 			tokens_in = usage_day.tokens_in + excluded.tokens_in, tokens_out = usage_day.tokens_out + excluded.tokens_out,
 			cache_read = usage_day.cache_read + excluded.cache_read, cache_write = usage_day.cache_write + excluded.cache_write,
 			micro_usd = usage_day.micro_usd + excluded.micro_usd, unpriced = usage_day.unpriced + excluded.unpriced`,
 		user, int64(day), session, u.Turns, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
-	return err
 }
 
 // UsageOf returns what a person, "channel:id", caused on a day in all sessions
