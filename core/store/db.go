@@ -141,6 +141,7 @@ type Pending struct {
 	// OnCommit functions come first.
 	locked []int64
 	after  []*Pending
+	onEnd  []func(err error) // called once the unit has ended, however
 }
 
 // Ran waits until the unit's function has run inside the transaction and

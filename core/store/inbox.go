@@ -215,10 +215,15 @@ func (tx *Tx) InsertDedupe(key string, now core.Millis) (fresh bool, err error) 
 	return n > 0, err
 }
 
-// SetCursor stores an adapter's position.
+// SetCursor stores an adapter's position. On PostgreSQL, where another unit is
+// writing the same one, it is stored right after the commit instead: it may lag
+// behind what was taken in.
 func (tx *Tx) SetCursor(channel, account, name, value string, now core.Millis) error {
-	return tx.later(`INSERT INTO cursor (channel, account, name, value, at) VALUES ($1,$2,$3,$4,$5)
-		ON CONFLICT (channel, account, name) DO UPDATE SET value = excluded.value, at = excluded.at`, channel, account, name, value, int64(now))
+	key := cursorKey{channel, account, name}
+	if tx.unit != nil {
+		return tx.db.pg.cursors.write(tx, key, value, now)
+	}
+	return tx.upsertCursor(key, value, now)
 }
 
 // Cursor returns an adapter's stored position, "" if none.

@@ -45,7 +45,8 @@ type postgres struct {
 	// last: its OnCommit functions run before those of the next.
 	holders map[int64]*Pending
 
-	hints *hints
+	hints   *hints
+	cursors *cursors
 }
 
 // pgParams are settings of each connection. A unit that was halted (a process
@@ -79,7 +80,7 @@ func openPostgres(ctx context.Context, db *DB, opts Options) (*postgres, error) 
 	if err := p.prepare(ctx); err != nil {
 		return nil, err
 	}
-	p.hints = newHints(p)
+	p.hints, p.cursors = newHints(p), newCursors(p)
 	return p, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,4 +54,51 @@ func TestPostgres(t *testing.T) {
 			return openAt(t, url)
 		},
 	})
+}
+
+// TestPositionsTakenTogether: many messages of one account at once leave a
+// position that is one of theirs, and none waits for the others' commits.
+func TestPositionsTakenTogether(t *testing.T) {
+	s, ok := server(t)
+	if !ok {
+		return
+	}
+	db, err := tryOpen(store.Options{URL: pgtest.New(t, s)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	set := func(value string) error {
+		return db.Write(t.Context(), func(tx *store.Tx) error { return tx.SetCursor("telegram", "default", "", value, 1) })
+	}
+	read := func() (value string) {
+		require.NoError(t, db.Read(t.Context(), func(tx *store.Tx) (err error) {
+			value, err = tx.Cursor("telegram", "default", "")
+			return err
+		}))
+		return value
+	}
+	require.NoError(t, set("0"))
+	// One that writes the position holds it; the others are committed all the same.
+	inside, gate, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		first <- db.Write(t.Context(), func(tx *store.Tx) error {
+			if err := tx.SetCursor("telegram", "default", "", "1", 1); err != nil {
+				return err
+			}
+			if _, err := tx.InsertDedupe("first", 1); err != nil { // sends what is queued: the row is locked
+				return err
+			}
+			inside <- struct{}{}
+			<-gate
+			return nil
+		})
+	}()
+	<-inside
+	require.NoError(t, set("2"))
+	require.NoError(t, set("3"))
+	require.Equal(t, "0", read(), "it lags behind")
+	close(gate)
+	require.NoError(t, <-first)
+	require.Eventually(t, func() bool { return read() == "3" }, 5*time.Second, 5*time.Millisecond, "what was left is written at the end")
+	require.NoError(t, set("4"))
+	require.Equal(t, "4", read())
 }

@@ -22,7 +22,7 @@ func (p *postgres) submit(ctx context.Context, u *Pending) {
 		return
 	}
 	if err := p.enter(); err != nil {
-		u.fail(err)
+		p.answer(u, err)
 		return
 	}
 	go func() {
@@ -31,7 +31,7 @@ func (p *postgres) submit(ctx context.Context, u *Pending) {
 		select {
 		case slot = <-p.writers:
 		case <-ctx.Done():
-			u.fail(context.Cause(ctx))
+			p.answer(u, context.Cause(ctx))
 			return
 		}
 		err := p.unit(u, &slot)
@@ -105,6 +105,9 @@ func (p *postgres) answer(u *Pending, err error) {
 		}
 	}
 	p.release(u)
+	for _, f := range u.onEnd {
+		f(err)
+	}
 	close(u.ran)
 	close(u.done)
 }
