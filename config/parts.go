@@ -19,7 +19,6 @@ const (
 	PartSkills      Part = "skills"
 	PartCron        Part = "cron"
 	PartProjects    Part = "projects"
-	PartPostgres    Part = "postgres"
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
 	PartApproval    Part = "approval"
@@ -36,7 +35,7 @@ type Parts []Part
 func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
-		PartProjects, PartPostgres, PartHTTP, PartDelegate, PartApproval,
+		PartProjects, PartHTTP, PartDelegate, PartApproval,
 		PartBudgets, PartAttachments,
 		PartSessions, PartAnnounce,
 	}
@@ -62,8 +61,6 @@ func (c *Config) uses() []use {
 	for _, name := range c.Channels.Names() {
 		add(name != "console", Part(name), "channels", name)
 	}
-	_, sqlite := c.Store.URL.SQLitePath()
-	add(!sqlite, PartPostgres, "store", "url")
 	add(c.Gateway.HTTP != nil, PartHTTP, "gateway", "http")
 	add(len(c.Plugins.Entries) > 0, PartPlugins, "plugins", "entries")
 	add(c.source.tree.At("skills", "paths") != nil, PartSkills, "skills", "paths")

@@ -14,6 +14,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -28,9 +29,7 @@ func (s *storeApp) DB() *store.DB { return s.db }
 
 func newStoreApp(t *testing.T) *storeApp {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "a.db"), World: world.New(clock.Real{}, nil, 1),
-	})
+	db, err := store.Open(t.Context(), pgtest.Options(pgtest.StoreURL(t, filepath.Join(t.TempDir(), "a.db")), world.New(clock.Real{}, nil, 1)))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return &storeApp{t: t, db: db}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/skein-bot/skein/convtest/script"
+	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
 // testCLI is a program whose commands a script can run.
@@ -30,6 +31,9 @@ func testCLI(_ context.Context, args []string, env CLIEnv) (string, int) {
 	return "no such thing\n", 3
 }
 
+// testStore is where the scripts play: see pgtest.Env.
+func testStore() string { return os.Getenv(pgtest.Env) }
+
 // TestScripts plays the scripts that must pass.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/pass/*.txtar")
@@ -37,7 +41,7 @@ func TestScripts(t *testing.T) {
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			File(t, path, Options{RunCLI: testCLI})
+			File(t, path, Options{RunCLI: testCLI, Store: testStore()})
 		})
 	}
 }
@@ -56,7 +60,7 @@ func TestReports(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			var out bytes.Buffer
-			sum, err := Run(t.Context(), Options{Paths: []string{path}, Out: &out, RunCLI: testCLI})
+			sum, err := Run(t.Context(), Options{Paths: []string{path}, Out: &out, RunCLI: testCLI, Store: testStore()})
 			require.NoError(t, err)
 			got := unstable.ReplaceAllString(out.String(), "...")
 			last := &archive.Files[len(archive.Files)-1]
@@ -79,6 +83,7 @@ func TestJSON(t *testing.T) {
 	var out bytes.Buffer
 	sum, err := Run(t.Context(), Options{
 		Paths: []string{"testdata/pass/model.txtar", "testdata/fail/next.txtar", "testdata/fail/bad-lines.txtar"}, Out: &out, JSON: true, Repeat: 2, Seed: 7,
+		Store: testStore(),
 	})
 	require.NoError(t, err)
 	require.Equal(t, 2, sum.ExitCode())
@@ -100,7 +105,7 @@ func TestJSON(t *testing.T) {
 func TestTheModelsRequestIsShown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.txtar")
 	require.NoError(t, os.WriteFile(path, []byte("alice @ console/team: hello\nmodel /goodbye/\n"), 0o600))
-	sum, err := Run(t.Context(), Options{Paths: []string{path}})
+	sum, err := Run(t.Context(), Options{Paths: []string{path}, Store: testStore()})
 	require.NoError(t, err)
 	require.Equal(t, "the last request to the model to contain /goodbye/", sum.Files[0].Failure.Expected)
 	seen := strings.Join(sum.Files[0].Failure.Seen, "\n")
@@ -110,7 +115,7 @@ func TestTheModelsRequestIsShown(t *testing.T) {
 
 func TestTranscript(t *testing.T) {
 	var out bytes.Buffer
-	_, err := Run(t.Context(), Options{Paths: []string{"testdata/pass/lives.txtar"}, Out: &out, Verbose: true})
+	_, err := Run(t.Context(), Options{Paths: []string{"testdata/pass/lives.txtar"}, Out: &out, Verbose: true, Store: testStore()})
 	require.NoError(t, err)
 	require.Contains(t, out.String(), `
        +0s  console/main  alice: hello
@@ -138,13 +143,13 @@ model calls 2
 	path := filepath.Join(t.TempDir(), "hello.txtar")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s := parseFile(t, path)
-	p := &play{script: s, seed: 1}
+	p := &play{script: s, seed: 1, opts: Options{Store: testStore()}}
 	dry, err := p.run(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, dry.passes, 10)
 	points := make(map[string]bool)
 	for at := 1; at <= dry.passes; at++ {
-		p := &play{script: s, seed: uint64(at), killAt: at}
+		p := &play{script: s, seed: uint64(at), killAt: at, opts: Options{Store: testStore()}}
 		result, err := p.run(t.Context())
 		require.NoError(t, err, "killed at pass %d, %s", at, result.killed)
 		points[result.killed] = true
@@ -156,6 +161,7 @@ func TestRaceKill(t *testing.T) {
 	var out bytes.Buffer
 	sum, err := Run(t.Context(), Options{
 		Paths: []string{"testdata/pass/model.txtar", "testdata/race"}, Out: &out, RaceKill: true, Repeat: 5, Seed: 3,
+		Store: testStore(),
 	})
 	require.NoError(t, err)
 	require.Zero(t, sum.ExitCode(), out.String())
@@ -222,7 +228,7 @@ func TestACrashPointThatIsNotPassedIsReported(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "crash.txtar")
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			var out bytes.Buffer
-			sum, err := Run(t.Context(), Options{Paths: []string{path}, Out: &out})
+			sum, err := Run(t.Context(), Options{Paths: []string{path}, Out: &out, Store: testStore()})
 			require.NoError(t, err)
 			require.Equal(t, 0, sum.ExitCode())
 			require.Equal(t, []string{"archive.before"}, sum.Files[0].Unpassed)

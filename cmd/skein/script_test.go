@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
 // TestMain lets the test binary stand for the program: scripts run it as
@@ -51,12 +53,54 @@ func (l leakChecked) Run() int {
 //	ready FOLDER            a gateway serves the state folder
 //	await FILE PATTERN      the file holds that text
 //	reload FOLDER           the gateway reads its configuration again
-//	newer STORE             the store was written by a newer version
+//	newer STORE             the SQLite store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
 //	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+//
+// Their stores are on the database of pgtest.Env, where it is set.
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script", onTestDatabase)) }
+
+// TestSQLiteScripts runs what is true of SQLite only.
+func TestSQLiteScripts(t *testing.T) {
+	testscript.Run(t, scripts("testdata/sqlite", func(*testscript.Env) error { return nil }))
+}
+
+// TestPostgresScripts runs what is true of PostgreSQL only, where pgtest.Env
+// names a server.
+func TestPostgresScripts(t *testing.T) {
+	if os.Getenv(pgtest.Env) != "" {
+		testscript.Run(t, scripts("testdata/postgres", onTestDatabase))
+	}
+}
+
+// onTestDatabase puts the stores of a script's configurations into new
+// databases where pgtest.Env names a server; one file's store is one database.
+func onTestDatabase(e *testscript.Env) error {
+	if os.Getenv(pgtest.Env) == "" {
+		return nil
+	}
+	urls := make(map[string]string)
+	return filepath.WalkDir(e.WorkDir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json5" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		placed := regexp.MustCompile(`sqlite:[\w/]*skein\.db`).ReplaceAllStringFunc(string(text), func(file string) string {
+			if urls[file] == "" {
+				urls[file] = pgtest.StoreURL(e.T().(pgtest.TB), file)
+			}
+			return urls[file]
+		})
+		return os.WriteFile(path, []byte(placed), 0o600)
+	})
+}
+
+func scripts(dir string, stores func(*testscript.Env) error) testscript.Params {
+	return testscript.Params{
+		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload,
 			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
@@ -67,9 +111,9 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("TZ", "UTC")
-			return nil
+			return stores(e)
 		},
-	})
+	}
 }
 
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {

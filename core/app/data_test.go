@@ -1,10 +1,9 @@
 package app_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,39 +14,19 @@ import (
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
 // everywhere returns each value of the store that holds one of the marks, as
 // table.column: value.
 func (s *scene) everywhere(marks ...string) (found []string) {
 	s.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "skein.db")+"?mode=ro")
-	require.NoError(s, err)
-	defer func() { require.NoError(s, db.Close()) }()
-	for _, table := range column(s, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`) {
-		for _, name := range column(s, db, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s')`, table)) {
-			for _, mark := range marks {
-				for _, v := range column(s, db, fmt.Sprintf(`SELECT CAST(%s AS TEXT) FROM %s WHERE instr(CAST(%s AS TEXT), '%s') > 0`, name, table, name, mark)) {
-					found = append(found, table+"."+name+": "+v)
-				}
-			}
+	for _, v := range pgtest.Values(s, s.storeURL) {
+		if slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(v, mark) }) {
+			found = append(found, v)
 		}
 	}
 	return found
-}
-
-func column(s *scene, db *sql.DB, query string) (out []string) {
-	s.Helper()
-	rows, err := db.QueryContext(s.Context(), query)
-	require.NoError(s, err)
-	defer func() { require.NoError(s, rows.Close()) }()
-	for rows.Next() {
-		var v string
-		require.NoError(s, rows.Scan(&v))
-		out = append(out, v)
-	}
-	require.NoError(s, rows.Err())
-	return out
 }
 
 const dataRules = `
@@ -180,7 +159,7 @@ func TestADeletionWithoutAGateway(t *testing.T) {
 	s := livesOf(t)
 	s.says("mallory", "dm:mallory", "think zebra")
 	s.kill()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(s.dir, "skein.db"), World: s.freshWorld()})
+	db, err := store.Open(t.Context(), pgtest.Options(s.storeURL, s.freshWorld()))
 	require.NoError(t, err)
 	_, err = app.EraseData(t.Context(), db, mallorys, false)
 	require.ErrorContains(t, err, "is in progress")

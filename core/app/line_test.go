@@ -9,6 +9,7 @@ import (
 
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -82,7 +83,7 @@ func TestALineThatWasNotStarted(t *testing.T) {
 
 func TestAUnitRunsAgainWhereAnotherNodeWasFaster(t *testing.T) {
 	w := world.New(clock.NewVirtual(time.Unix(1, 0), nil), nil, 1)
-	db, err := store.Open(t.Context(), store.Options{Path: t.TempDir() + "/skein.db", World: w})
+	db, err := store.Open(t.Context(), pgtest.Options(pgtest.StoreURL(t, t.TempDir()+"/skein.db"), w))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	b := NewBindings(BindingsOptions{World: w, DB: db})
