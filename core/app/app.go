@@ -363,6 +363,7 @@ func (a *App) Stop(ctx context.Context) error {
 	a.delivery.Drain(ctx) // what the last turns said leaves now
 	a.delivery.Stop(ctx)
 	a.bindings.Stop(ctx)
+	a.kernel.Leave()
 	return a.close(errStopped)
 }
 
@@ -383,6 +384,7 @@ func (a *App) Kill() {
 	a.kernel.Stop(ctx)
 	a.delivery.Stop(ctx)
 	a.bindings.Stop(ctx)
+	a.kernel.Leave() // of a world that is cut it only ends the loops
 	if err := a.close(world.ErrKilled); err != nil {
 		a.log.Debug("closing a killed runtime", "error", err)
 	}

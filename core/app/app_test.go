@@ -130,3 +130,20 @@ func TestResearchInThreads(t *testing.T) {
 	h.say("main", "", "research cats and dogs")
 	h.expect("main", "Both are done")
 }
+
+// TestAStopSendsWhatTheLastTurnSaid: the turn in progress ends and its answer
+// leaves before this node gives up its accounts.
+func TestAStopSendsWhatTheLastTurnSaid(t *testing.T) {
+	h := newHome(t, `{rules: [{when: {user: "/^slow/"}, delay: "200ms", say: "at last"}]}`)
+	h.start()
+	h.say("main", "", "slow please")
+	require.Eventually(t, func() bool {
+		var status app.StatusView
+		call(t, h.app.API(), "GET", "/status", "", &status)
+		return !status.Idle
+	}, waitFor, tick)
+	h.stop()
+	feed, err := h.hub.Feed(t.Context(), console.FeedRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "at last", feed.Messages[len(feed.Messages)-1].Text)
+}

@@ -103,6 +103,7 @@ func (r *rig) stop() {
 	r.kernel.Stop(context.Background())
 	r.delivery.Stop(context.Background())
 	r.bindings.Stop(context.Background())
+	r.kernel.Leave()
 	require.NoError(r, r.db.Close())
 }
 

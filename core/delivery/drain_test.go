@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
 )
 
 func TestDrainWaitsForWhatIsDue(t *testing.T) {
@@ -65,4 +66,15 @@ func TestDrainEnds(t *testing.T) {
 			r.s.Stop(cancelled())
 		})
 	}
+}
+
+// TestDrainOfAnAccountThatIsAnothers: a worker that may not even read its rows
+// holds nobody up.
+func TestDrainOfAnAccountThatIsAnothers(t *testing.T) {
+	r := start(t, true, func(o *Options) {
+		o.Guard = func(*store.Tx, string, string) error { return store.ErrNodeLost }
+	})
+	r.post(message("1"))
+	r.s.Drain(t.Context())
+	require.Empty(t, r.platform.texts())
 }

@@ -78,11 +78,21 @@ func (w *worker) start() {
 				})
 				return nil
 			}) != nil {
+				w.abandon()
 				return
 			}
 		}
 		w.open()
 	})
+}
+
+// abandon ends a worker that could not load: its account belongs to another
+// node, or the store is closed.
+func (w *worker) abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopping = true
+	w.tellDrained()
 }
 
 // open lets the lanes go once everything is loaded.

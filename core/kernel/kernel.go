@@ -528,7 +528,8 @@ func (k *Kernel) Redispatch() {
 
 // Stop takes no new work, lets running turns finish until ctx ends, then ends
 // their contexts with ErrStopping and waits for them. What did not finish is
-// continued at the next start.
+// continued at the next start. Among other nodes this one stays registered, so
+// that what the last turns said can still be sent, until Leave.
 func (k *Kernel) Stop(ctx context.Context) {
 	k.mu.Lock()
 	k.stopping = true
@@ -547,6 +548,12 @@ func (k *Kernel) Stop(ctx context.Context) {
 	k.cancel(ErrStopping)
 	<-done
 	k.timers.drop()
+}
+
+// Leave signs this node off after Stop: others take over its sessions and
+// accounts at once. It blocks for at most two seconds. Where no other node
+// serves the store it does nothing.
+func (k *Kernel) Leave() {
 	if k.cluster != nil {
 		k.cluster.leave()
 	}

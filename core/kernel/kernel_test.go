@@ -123,6 +123,7 @@ func (g *rig) start() { require.NoError(g.t, g.k.Start(context.Background())) }
 
 func (g *rig) close() {
 	g.k.Stop(context.Background())
+	g.k.Leave()
 	require.NoError(g.t, g.db.Close())
 }
 
@@ -131,6 +132,7 @@ func (g *rig) kill() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	g.k.Stop(ctx)
+	g.k.Leave()
 	require.NoError(g.t, g.db.Close())
 }
 
