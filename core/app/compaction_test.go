@@ -460,7 +460,7 @@ func TestAFallbackThatReadsLessGetsLess(t *testing.T) {
 func TestB389ParallelResultsAndAnEventAreAllKept(t *testing.T) {
 	s := compactScene(t, compactConfig, `
   {when: {user: "/^go/"}, call: [{tool: "sessions_spawn", args: {task: "look", label: "kid"}}]},
-  {when: {task: "/kid/"}, say: "found"},
+  {when: {task: "/kid/"}, delay: "1s", say: "found"},
   {when: {lastTool: "sessions_spawn"}, delay: "2s", call: [{tool: "read", args: {name: "a", size: "10"}}, {tool: "read", args: {name: "b", size: "10"}}, {tool: "read", args: {name: "c", size: "10"}}]},
   {when: {event: "/kid/"}, say: "all there"},`)
 	s.say("team", "go")
