@@ -59,7 +59,7 @@ func TestLanguages(t *testing.T) {
 			tag: "es-419",
 			intro: "helper está aquí. Lo que escribas en este hilo le llega. Se va tras 2 h 30 min sin mensajes (idle) " +
 				"y a más tardar en 3 días (max-age). /unfocus lo termina.",
-			help: "Comandos:\n/agents - subagentes, sus hilos y a quién se puede traer con /focus\n", status: "Ahora: inactivo\n",
+			help: "Comandos:\n/agents - subagentes, sus hilos y a quién se puede traer con /focus\n", status: "Ahora: inactivo\n", //nolint:misspell // Spanish
 			limit: "Límite de inactividad (idle) de helper: 2 h 30 min. Termina el 01/03/2026 14:30 UTC, en 2 h 30 min (idle), " +
 				"si nada lo cambia.",
 			stopped: "La respuesta en curso se detuvo.",

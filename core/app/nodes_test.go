@@ -108,7 +108,7 @@ func (n *nodes) start(name, extra string) *node {
 	x := &node{name: name, world: world.New(clock.Real{}, nil, uint64(time.Now().UnixNano()))}
 	x.app, err = app.New(app.Options{
 		Config: cfg, Channels: channels.New(console.Entry(nil)), World: x.world, Log: testLog().With("node", name),
-		Tools: []core.Tool{marker{filepath.Join(n.dir, "marks")}},
+		Tools:    []core.Tool{marker{filepath.Join(n.dir, "marks")}},
 		Scripted: func(string) scripted.Options { return scripted.Options{OnRequest: x.note} },
 	})
 	require.NoError(n, err)
@@ -156,12 +156,10 @@ func (n *nodes) heard(conversation, pattern string) (out []string) {
 	return out
 }
 
-// within waits until the bot has said something and returns how long it took.
-func (n *nodes) within(limit time.Duration, conversation, pattern string) time.Duration {
+// within waits until the bot has said something.
+func (n *nodes) within(limit time.Duration, conversation, pattern string) {
 	n.Helper()
-	began := time.Now()
 	n.eventually(limit, conversation+" "+pattern, func() bool { return len(n.heard(conversation, pattern)) > 0 })
-	return time.Since(began)
 }
 
 func (n *nodes) eventually(limit time.Duration, what string, is func() bool) {

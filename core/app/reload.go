@@ -200,6 +200,9 @@ func (a *App) apply(c accountChange, cfg *config.Config) []AccountReload {
 		if err := x.close(); err != nil {
 			a.log.Warn("an account was not closed cleanly", "channel", x.channel, "account", x.id, "error", err)
 		}
+		if !slices.Contains(c.open, accountID{x.channel, x.id}) {
+			a.letGo(x)
+		}
 	}
 	all := slices.Clone(c.keep)
 	var opened []*account

@@ -17,8 +17,8 @@ import (
 // shares reports whether other nodes may serve the store. Under virtual time
 // nobody keeps a lease, so a runtime there is alone.
 func (a *App) shares() bool {
-	_, real := a.world.Clock.(clock.Real)
-	return real && a.db.Shared()
+	_, wall := a.world.Clock.(clock.Real)
+	return wall && a.db.Shared()
 }
 
 // settle is how long something half done must have been so before it counts as
@@ -69,22 +69,15 @@ func (a *App) hold(ctx context.Context, accounts []*account) error {
 	return nil
 }
 
-// letGo gives accounts up that left the configuration.
-func (a *App) letGo(accounts []*account) {
-	if !a.kernel.Shares() || len(accounts) == 0 {
+// letGo gives an account up that left the configuration, so that another node
+// whose configuration has it may take it.
+func (a *App) letGo(x *account) {
+	if !a.kernel.Shares() {
 		return
 	}
 	node := a.kernel.Node()
-	err := a.db.Write(a.ctx, func(tx *store.Tx) error {
-		for _, x := range accounts {
-			if err := tx.DropAccount(x.channel, x.id, node); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		a.log.Warn("accounts could not be given up", "error", err)
+	if err := a.db.Write(a.ctx, func(tx *store.Tx) error { return tx.DropAccount(x.channel, x.id, node) }); err != nil {
+		a.log.Warn("an account could not be given up", "channel", x.channel, "account", x.id, "error", err)
 	}
 }
 

@@ -227,7 +227,7 @@ func (v Views) dataMessages(tx *store.Tx, p person, h holdings, d *DataView) err
 	return nil
 }
 
-func (Views) dataPictures(tx *store.Tx, p person, h holdings, d *DataView) error {
+func (Views) dataPictures(tx *store.Tx, _ person, h holdings, d *DataView) error {
 	for _, s := range h.own {
 		rows, err := tx.PicturesOf(s.ID)
 		if err != nil {

@@ -115,7 +115,7 @@ const migrationLock = 0x5ce1_0001
 
 func (p *postgres) prepare(ctx context.Context) error {
 	pool := stdlib.OpenDB(*p.config) // the migrations want one
-	defer pool.Close()
+	defer pool.Close()               //nolint:errcheck // the migrations have done their work
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return p.openError(err)

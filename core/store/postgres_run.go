@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -178,7 +179,7 @@ func (p *pgRows) Scan(dest ...any) error {
 			continue
 		}
 		if to == nil {
-			to = append(to, dest...)
+			to = slices.Clone(dest)
 			flags = make([]int64, len(dest))
 		}
 		to[i] = &flags[i]

@@ -76,7 +76,7 @@ func (tx *Tx) one(query string, args []any, dest ...any) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // what it may report late is noted by the runner
 	if !rows.Next() {
 		if err := tx.note(rows.Err()); err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -95,7 +95,7 @@ func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // what it may report late is noted by the runner
 	var out []T
 	for rows.Next() {
 		v, err := scan(rows)
@@ -178,7 +178,7 @@ func (r *connRunner) query(query string, args []any) (rowSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.QueryContext(context.Background(), args...)
+	return s.QueryContext(context.Background(), args...) //nolint:rowserrcheck // who reads them does
 }
 
 func (r *connRunner) close() {
@@ -204,7 +204,7 @@ func (r *readRunner) query(query string, args []any) (rowSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.tx.StmtContext(context.Background(), s).QueryContext(context.Background(), args...) //nolint:sqlclosecheck // ends with the transaction
+	return r.tx.StmtContext(context.Background(), s).QueryContext(context.Background(), args...) //nolint:sqlclosecheck,rowserrcheck // ends with the transaction; who reads them looks for errors
 }
 
 // stmtCache holds the prepared statements of the read pool.
