@@ -342,7 +342,11 @@ func (t *turn) end(ctx context.Context) error {
 		return storeError{err}
 	}
 	now := w.Now()
-	err := t.l.Step(ctx, func(tx *store.Tx) error {
+	var above []int64
+	if t.run != nil {
+		above = []int64{t.run.Requester} // who is told of the end of a run
+	}
+	err := t.l.StepWith(ctx, above, func(tx *store.Tx) error {
 		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage, now); err != nil {
 			return err
 		}

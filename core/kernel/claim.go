@@ -259,7 +259,19 @@ func agree(r store.Inbox, to core.Address, policy string) bool {
 // returns store.ErrFenced if the lease was lost; the turn must then end at
 // once. It blocks until the commit.
 func (l *Lease) Step(ctx context.Context, fn func(tx *store.Tx) error) error {
+	return l.StepWith(ctx, nil, fn)
+}
+
+// StepWith is Step for a transaction that will also touch other sessions, those
+// above a sub-agent for example: they are locked first, all in one order, so
+// that two transactions never wait for each other.
+func (l *Lease) StepWith(ctx context.Context, also []int64, fn func(tx *store.Tx) error) error {
 	return l.k.opts.DB.Write(ctx, func(tx *store.Tx) error {
+		if len(also) > 0 {
+			if err := tx.LockSession(append(also, l.Session.ID)...); err != nil {
+				return err
+			}
+		}
 		if err := tx.CheckFence(l.Session.ID, l.Turn.Fence); err != nil {
 			return err
 		}

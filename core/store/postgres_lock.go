@@ -55,9 +55,9 @@ func (tx *Tx) forUpdate() string {
 	return " FOR UPDATE"
 }
 
-// LockTree makes the unit the only one that adds to a tree of runs until it
+// lockTree makes the unit the only one that adds to a tree of runs until it
 // ends; see LockSession.
-func (tx *Tx) LockTree(root string) error {
+func (tx *Tx) lockTree(root string) error {
 	if tx.unit == nil || root == "" {
 		return nil
 	}

@@ -77,8 +77,12 @@ func (tx *Tx) CountLiveRunsOf(requester int64) (n int, err error) {
 	return n, err
 }
 
-// CountLiveRunsOfTree counts the live runs of a tree.
+// CountLiveRunsOfTree counts the live runs of a tree. A unit that adds to the
+// tree is the only one to do so until it ends.
 func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
+	if err := tx.lockTree(root); err != nil {
+		return 0, err
+	}
 	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND status IN `+liveStatuses, []any{root}, &n)
 	return n, err
 }
