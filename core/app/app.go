@@ -73,8 +73,9 @@ type Options struct {
 	// Disk looks at the disk of the state folder, for alerts and the doctor; nil
 	// looks at none. The skein program passes DiskOf.
 	Disk func(folder string) (Disk, error)
-	// StorePages limits the store's size in pages of 4096 bytes, 0 for none.
-	StorePages int
+	// Store is how the store is opened; its place, World and Log come from
+	// elsewhere. Zero is right for all but tests.
+	Store store.Options
 }
 
 // App is one runtime. Create it with New; it is started once.
@@ -163,11 +164,12 @@ func (a *App) open() error {
 	if err != nil {
 		return err
 	}
-	where.World, where.Log, where.MaxPages = a.world, a.log, a.opts.StorePages
+	opts := a.opts.Store
+	opts.Path, opts.URL, opts.World, opts.Log = where.Path, where.URL, a.world, a.log
 	if err := os.MkdirAll(a.stateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state folder: %w", err)
 	}
-	a.db, err = store.Open(a.ctx, where)
+	a.db, err = store.Open(a.ctx, opts)
 	return err
 }
 

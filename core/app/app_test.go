@@ -18,6 +18,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
@@ -72,7 +73,7 @@ func (h *home) start() {
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log, StorePages: h.pages})
+	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log, Store: store.Options{MaxPages: h.pages, Rehearse: pgtest.Rehearse()}})
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.app.Start(h.t.Context()))
 }

@@ -40,6 +40,7 @@ import (
 const (
 	matrixEnv   = "SKEIN_CRASH_MATRIX_CHILD"
 	matrixRuns  = 3 // passes of each point
+	matrixLease = 1500 * time.Millisecond
 	matrixModel = `{rules: [
   {when: {user: "/^research (\\w+) and (\\w+)/"}, call: [
      {tool: "sessions_spawn", args: {task: "look into $1", label: "$1", thread: true}},
@@ -89,6 +90,7 @@ func TestCrashMatrixChild(t *testing.T) {
 	w := world.New(clock.Real{}, nil, uint64(time.Now().UnixNano()))
 	a, err := app.New(app.Options{
 		Config: cfg, Channels: channels.New(console.Entry(nil)), World: w, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Tools: []core.Tool{marker{filepath.Join(dir, "marks")}},
+		Store: store.Options{NodeLease: matrixLease, Rehearse: pgtest.Rehearse()},
 	})
 	require.NoError(t, err)
 	if point, nth, ok := strings.Cut(os.Getenv("SKEIN_CRASH_AT"), ":"); ok {

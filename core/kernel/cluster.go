@@ -12,21 +12,23 @@ import (
 )
 
 // The times of a node among others. They are real: the lease is by the
-// database's clock.
+// database's clock, and is renewed three times before it would run out.
 const (
-	nodeTick  = time.Second     // looks for work that hints did not tell of
-	nodeRenew = 2 * time.Second // renews the lease and looks for dead nodes
-	pollBatch = 200
+	nodeTick   = time.Second     // looks for work that hints did not tell of
+	leavePause = 2 * time.Second // what the signing off may take
+	renewals   = 3
+	pollBatch  = 200
 )
 
 // cluster is this process's place among the nodes of a store that others serve
 // too.
 type cluster struct {
-	k    *Kernel
-	wall core.Clock
-	ctx  context.Context
-	end  context.CancelFunc
-	wg   sync.WaitGroup
+	k     *Kernel
+	wall  core.Clock
+	lease time.Duration
+	ctx   context.Context
+	end   context.CancelFunc
+	wg    sync.WaitGroup
 
 	mu      sync.Mutex
 	id      string
@@ -36,7 +38,7 @@ type cluster struct {
 }
 
 func newCluster(k *Kernel) *cluster {
-	c := &cluster{k: k, wall: clock.Real{}, id: k.opts.World.NewID(), nodes: 1}
+	c := &cluster{k: k, wall: clock.Real{}, lease: k.opts.DB.NodeLease(), id: k.opts.World.NewID(), nodes: 1}
 	c.ctx, c.end = context.WithCancel(k.opts.World.Context())
 	return c
 }
@@ -91,7 +93,7 @@ func (c *cluster) renew(ctx context.Context) error {
 func (c *cluster) overdue() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.joined && c.wall.Now().Sub(c.renewed) >= store.NodeLease
+	return c.joined && c.wall.Now().Sub(c.renewed) >= c.lease
 }
 
 // lose gives up what the node had: its turns end without writing, and it comes
@@ -117,10 +119,10 @@ func (c *cluster) lose() {
 // not hide that time passes.
 func (c *cluster) start() {
 	c.k.opts.DB.Listen(c.heard)
-	c.wg.Go(func() { c.every(c.ctx, nodeRenew, c.keep) })
+	c.wg.Go(func() { c.every(c.ctx, c.lease/renewals, c.keep) })
 	c.wg.Go(func() { c.every(c.ctx, nodeTick, c.poll) })
 	c.wg.Go(func() {
-		c.every(c.ctx, nodeTick/4, func(context.Context) {
+		c.every(c.ctx, min(nodeTick/4, c.lease/renewals/2), func(context.Context) {
 			if c.overdue() {
 				c.lose()
 			}
@@ -259,7 +261,7 @@ func (c *cluster) leave() {
 	if !joined {
 		return
 	}
-	ctx, cancel := c.wall.WithTimeout(context.Background(), nodeRenew)
+	ctx, cancel := c.wall.WithTimeout(context.Background(), leavePause)
 	defer cancel()
 	err := c.k.opts.DB.Write(ctx, func(tx *store.Tx) error { return tx.DropNode(id, c.k.opts.World.Now()) })
 	if err != nil && c.k.opts.World.Err() == nil {

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/skein-bot/skein/core/world"
 )
@@ -25,6 +27,8 @@ type DB struct {
 	path   string // of SQLite
 	engine engine
 	pg     *postgres // the engine, where it is PostgreSQL
+	lease  time.Duration
+	twice  bool // each unit is rehearsed
 	once   sync.Once
 	closed atomic.Bool
 	stats  batchStats
@@ -44,6 +48,13 @@ type Options struct {
 	// MaxPages limits the size of a SQLite file in pages of 4096 bytes, 0 for
 	// none; a store that would outgrow it answers as on a full disk.
 	MaxPages int
+	// NodeLease is the length of the lease of this node, 0 for the constant of
+	// that name. It is for tests that wait for one to run out.
+	NodeLease time.Duration
+	// Rehearse has each unit run twice, the first time without effect, as a unit
+	// does that collides with another one: tests find with it what may not run
+	// again.
+	Rehearse bool
 	// Log is where hints between nodes that fail are noted; nil discards.
 	Log *slog.Logger
 }
@@ -55,7 +66,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	db := &DB{world: opts.World, path: opts.Path}
+	db := &DB{world: opts.World, path: opts.Path, lease: cmp.Or(opts.NodeLease, NodeLease), twice: opts.Rehearse}
 	if err := opts.World.Err(); err != nil {
 		return nil, err
 	}
@@ -80,6 +91,9 @@ func (db *DB) World() *world.World { return db.world }
 // Shared reports whether other processes may serve the same store: sessions and
 // accounts then belong to nodes (see Tx.RenewNode).
 func (db *DB) Shared() bool { return db.pg != nil }
+
+// NodeLease returns how long this node's lease lasts after it was renewed.
+func (db *DB) NodeLease() time.Duration { return db.lease }
 
 // Writers is how many units of work run at the same time.
 func (db *DB) Writers() int {

@@ -8,7 +8,8 @@ import (
 )
 
 // NodeLease is how long a node stays the owner of its sessions and accounts
-// after it renewed its lease last, by the database's clock.
+// after it renewed its lease last, by the database's clock, unless Options say
+// otherwise.
 const NodeLease = 6 * time.Second
 
 // ErrNodeLost says that the node's lease was not renewed in time, so its sessions and
@@ -29,13 +30,13 @@ func (tx *Tx) RegisterNode(id string, now core.Millis) error {
 		_, err := tx.exec(`INSERT INTO node (id, started_at, lease_until) VALUES ($1,$2,$2)`, id, int64(now))
 		return err
 	}
-	return tx.later(`INSERT INTO node (id, started_at, lease_until) VALUES ($1, $2, `+dbNow+` + $3)`, id, int64(now), NodeLease.Milliseconds())
+	return tx.later(`INSERT INTO node (id, started_at, lease_until) VALUES ($1, $2, `+dbNow+` + $3)`, id, int64(now), tx.db.lease.Milliseconds())
 }
 
 // RenewNode extends a node's lease and returns how many nodes live, or
 // ErrNodeLost if it had run out.
 func (tx *Tx) RenewNode(id string) (nodes int, err error) {
-	n, err := tx.exec(`UPDATE node SET lease_until = `+dbNow+` + $2 WHERE id = $1 AND lease_until >= `+dbNow, id, NodeLease.Milliseconds())
+	n, err := tx.exec(`UPDATE node SET lease_until = `+dbNow+` + $2 WHERE id = $1 AND lease_until >= `+dbNow, id, tx.db.lease.Milliseconds())
 	if err == nil && n == 0 {
 		err = ErrNodeLost
 	}

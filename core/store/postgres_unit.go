@@ -68,6 +68,9 @@ func (p *postgres) once(u *Pending, slot **pgx.Conn) (err error, again bool) { /
 		return p.runError(err), true
 	}
 	*slot = conn
+	if p.db.twice {
+		p.rehearse(u, conn)
+	}
 	run := newPgRunner(conn, false)
 	u.tx = &Tx{db: p.db, q: run, world: p.db.world, writable: true, unit: u}
 	if err = u.call(); err == nil {
@@ -88,6 +91,15 @@ func (p *postgres) once(u *Pending, slot **pgx.Conn) (err error, again bool) { /
 		return fmt.Errorf("%w: %w", ErrCommit, p.runError(err)), false
 	}
 	return nil, false
+}
+
+// rehearse runs the unit's function in a transaction that is rolled back.
+func (p *postgres) rehearse(u *Pending, conn *pgx.Conn) {
+	run := newPgRunner(conn, false)
+	u.tx = &Tx{db: p.db, q: run, world: p.db.world, writable: true, unit: u, rehearsal: true}
+	_ = u.call() // the next run tells
+	run.rollback()
+	p.release(u)
 }
 
 // answer ends a unit: its OnCommit functions run after those of the units of

@@ -21,6 +21,8 @@ type Tx struct {
 	world    *world.World
 	writable bool
 	onCommit []func()
+	// rehearsal marks a run that is taken back (Options.Rehearse).
+	rehearsal bool
 	// unit is set where row locks guard what a unit reads (PostgreSQL).
 	unit *Pending
 }
@@ -30,7 +32,12 @@ type Tx struct {
 func (tx *Tx) OnCommit(f func()) { tx.onCommit = append(tx.onCommit, f) }
 
 // Crash marks a crash point inside the unit: see world.World.Crash.
-func (tx *Tx) Crash(name string) error { return tx.world.Crash(name) }
+func (tx *Tx) Crash(name string) error {
+	if tx.rehearsal {
+		return nil
+	}
+	return tx.world.Crash(name)
+}
 
 // runner runs statements; queries are written for $N.
 type runner interface {

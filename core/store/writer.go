@@ -128,6 +128,11 @@ func (w *writer) unit(p *Pending) error {
 		p.fail(err)
 		return nil
 	}
+	if w.db.twice {
+		if err := w.rehearse(p); err != nil {
+			return err
+		}
+	}
 	if len(w.batch) == 0 {
 		return w.alone(p)
 	}
@@ -152,6 +157,21 @@ func (w *writer) unit(p *Pending) error {
 	}
 	p.fail(wrapFull(p.ferr))
 	return nil
+}
+
+// rehearse runs a unit and takes back what it did.
+func (w *writer) rehearse(p *Pending) error {
+	bg := context.Background()
+	if _, err := w.save.ExecContext(bg); err != nil {
+		return err
+	}
+	p.tx = &Tx{db: w.db, q: w.run, world: w.db.world, writable: true, rehearsal: true}
+	_ = p.call() // the next run tells
+	if _, err := w.back.ExecContext(bg); err != nil {
+		return err
+	}
+	_, err := w.keep.ExecContext(bg)
+	return err
 }
 
 // alone runs the first unit of a transaction, which needs no savepoint: there is

@@ -24,6 +24,13 @@ import (
 // PostgreSQL where it is set.
 const Env = "SKEIN_TEST_POSTGRES"
 
+// RehearseEnv has the stores of tests run each unit of work twice, the first
+// time without effect, whatever the database is.
+const RehearseEnv = "SKEIN_TEST_REHEARSE"
+
+// Rehearse reports whether RehearseEnv is set.
+func Rehearse() bool { return os.Getenv(RehearseEnv) != "" }
+
 // TB is what a test, and a run of a property, have in common.
 type TB interface {
 	require.TestingT
@@ -182,7 +189,7 @@ func StoreURL(tb TB, path string) string {
 // Options open a store at what StoreURL gave, or at the path of a SQLite file.
 func Options(storeURL string, w *world.World) store.Options {
 	if strings.HasPrefix(storeURL, "postgres") {
-		return store.Options{URL: storeURL, World: w}
+		return store.Options{URL: storeURL, World: w, Rehearse: Rehearse()}
 	}
-	return store.Options{Path: strings.TrimPrefix(storeURL, "sqlite:"), World: w}
+	return store.Options{Path: strings.TrimPrefix(storeURL, "sqlite:"), World: w, Rehearse: Rehearse()}
 }
