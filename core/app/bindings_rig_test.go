@@ -271,11 +271,13 @@ type turns struct {
 
 func (t *turns) RunTurn(ctx context.Context, l *kernel.Lease) error {
 	return l.Step(ctx, func(tx *store.Tx) error {
-		t.mu.Lock()
-		for _, row := range l.Rows {
-			t.input = append(t.input, row.Body)
-		}
-		t.mu.Unlock()
+		tx.OnCommit(func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			for _, row := range l.Rows {
+				t.input = append(t.input, row.Body)
+			}
+		})
 		if err := tx.EndTurn(l.Turn.ID, store.TurnDone, "", core.Usage{}, l.Turn.Started); err != nil {
 			return err
 		}

@@ -216,16 +216,20 @@ func newRig(t tb, dir string, native bool, with func(*Options)) *rig {
 	r.platform = newPlatform(native, r.clock)
 	r.opts = Options{
 		Log: slog.New(r.log), Instance: "test",
-		OnSent: func(_ *store.Tx, row store.Outbox, _ core.Millis) error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.sent = append(r.sent, row.ID)
+		OnSent: func(tx *store.Tx, row store.Outbox, _ core.Millis) error {
+			tx.OnCommit(func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.sent = append(r.sent, row.ID)
+			})
 			return nil
 		},
-		OnGaveUp: func(_ *store.Tx, row store.Outbox, _ core.Millis) error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.gaveUp = append(r.gaveUp, row)
+		OnGaveUp: func(tx *store.Tx, row store.Outbox, _ core.Millis) error {
+			tx.OnCommit(func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.gaveUp = append(r.gaveUp, row)
+			})
 			return nil
 		},
 	}

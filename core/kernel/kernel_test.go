@@ -407,8 +407,8 @@ func TestTimersFireInTimeAndOnce(t *testing.T) {
 		defer g.close()
 		var fired []string
 		began := time.Now()
-		g.k.HandleTimer("x", func(_ *store.Tx, tm store.Timer, _ core.Millis) error {
-			fired = append(fired, fmt.Sprintf("%s after %s", tm.Ref, time.Since(began)))
+		g.k.HandleTimer("x", func(tx *store.Tx, tm store.Timer, _ core.Millis) error {
+			tx.OnCommit(func() { fired = append(fired, fmt.Sprintf("%s after %s", tm.Ref, time.Since(began))) })
 			return nil
 		})
 		g.start()

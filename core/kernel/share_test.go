@@ -82,14 +82,15 @@ func takeAtBoundaries(ctx context.Context, g *rig, l *kernel.Lease) (took shared
 		if err := g.world.Clock.Sleep(ctx, 400*time.Millisecond); err != nil {
 			return took, err
 		}
-		err := l.Step(ctx, func(tx *store.Tx) error {
-			rows, err := l.TakeSteer(tx)
-			note(rows)
+		var rows []store.Row
+		err := l.Step(ctx, func(tx *store.Tx) (err error) {
+			rows, err = l.TakeSteer(tx)
 			return err
 		})
 		if err != nil {
 			return took, err
 		}
+		note(rows)
 	}
 	return took, nil
 }
