@@ -176,6 +176,17 @@ func templateOf(ctx context.Context, server string) (string, error) {
 	return name, nil
 }
 
+// Deadlocks returns how many deadlocks the server has counted in a database
+// since it was made.
+func Deadlocks(tb TB, address string) (n int64) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), address)
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, conn.Close(tb.Context())) }()
+	require.NoError(tb, conn.QueryRow(tb.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
+	return n
+}
+
 // StoreURL is where a test keeps its store: a new PostgreSQL database where Env
 // names a server, else the SQLite file path.
 func StoreURL(tb TB, path string) string {

@@ -3,8 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -56,6 +54,13 @@ func (f *failures) add(err error) bool {
 	defer f.mu.Unlock()
 	f.all = append(f.all, err)
 	return true
+}
+
+// any reports whether there is one.
+func (f *failures) any() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.all) > 0
 }
 
 func (f *failures) check(s *suite) {
@@ -219,225 +224,4 @@ func (s *suite) steps(session, fence int64, step chan<- struct{}, quit <-chan st
 		default:
 		}
 	}
-}
-
-// The hammer of testRaceRelease.
-const (
-	hammerSessions  = 6
-	hammerProducers = 6
-	hammerRows      = 60 // of each producer
-	hammerWorkers   = 3
-	hammerTake      = 4 // rows that one turn takes at most
-)
-
-// testRaceRelease: producers add input and mark sessions ready while workers
-// claim, run and release them as the kernel does, and stops take leases away.
-// At the end nothing is stranded, lost, doubled or out of order.
-func testRaceRelease(s *suite) {
-	h := &hammer{suite: s, wake: make([]chan struct{}, hammerWorkers), quit: make(chan struct{})}
-	for i := range h.wake {
-		h.wake[i] = make(chan struct{}, 1)
-	}
-	for range hammerSessions {
-		h.sessions = append(h.sessions, s.session().ID)
-	}
-	var workers sync.WaitGroup
-	for w := range hammerWorkers {
-		workers.Go(func() { h.work(w) })
-	}
-	together(hammerProducers+1, func(p int) {
-		if p == hammerProducers {
-			h.stopSome()
-			return
-		}
-		h.produce(p)
-	})
-	// Every wake-up that was promised has been given; the workers run until
-	// nothing is ready, then they are told to go.
-	close(h.quit)
-	workers.Wait()
-	h.fail.check(s)
-
-	require.Empty(s, get(s, func(tx *store.Tx) ([]int64, error) { return tx.ReadySessions(100) }))
-	seen := map[string]int{}
-	for _, id := range h.sessions {
-		require.Empty(s, s.queued(id), "stranded in session %d", id)
-		missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(id) })
-		newest := map[string]int{}
-		for _, text := range s.prompt(id) {
-			seen[text]++
-			producer, n, _ := strings.Cut(text, "/")
-			i, err := strconv.Atoi(n)
-			require.NoError(s, err)
-			require.Greater(s, i, newest[producer], "out of order in session %d", id)
-			newest[producer] = i
-		}
-	}
-	require.Len(s, seen, hammerProducers*hammerRows)
-	for text, n := range seen {
-		require.Equal(s, 1, n, text)
-	}
-	require.Equal(s, h.claims.Load(), h.ends.Load(), "every turn ended exactly once")
-}
-
-type hammer struct {
-	*suite
-	sessions     []int64
-	wake         []chan struct{}
-	quit         chan struct{}
-	fail         failures
-	claims, ends atomic.Int64
-}
-
-// worker is the one that serves a session: two never claim the same at once,
-// as the kernel has one entry for a session.
-func (h *hammer) worker(session int64) int { return int(session) % hammerWorkers }
-
-// ready marks a session and promises its wake-up.
-func (h *hammer) ready(tx *store.Tx, session int64) error {
-	tx.OnCommit(func() {
-		select {
-		case h.wake[h.worker(session)] <- struct{}{}:
-		default:
-		}
-	})
-	return tx.MarkReady(session, 1)
-}
-
-func (h *hammer) produce(p int) {
-	for i := 1; i <= hammerRows; i++ {
-		session := h.sessions[(p*7+i*i)%len(h.sessions)]
-		h.fail.add(h.db.Write(background(), func(tx *store.Tx) error {
-			if _, err := tx.InsertInbox(store.Inbox{
-				Session: session, Kind: store.InboxMessage, Lane: store.LaneMain, Body: fmt.Sprintf("%d/%d", p, i),
-			}); err != nil {
-				return err
-			}
-			return h.ready(tx, session)
-		}))
-	}
-}
-
-// stopSome takes leases away from turns in progress.
-func (h *hammer) stopSome() {
-	for i := range 40 {
-		session := h.sessions[i%len(h.sessions)]
-		h.fail.add(h.db.Write(background(), func(tx *store.Tx) error {
-			if err := tx.RaiseFence(session); err != nil {
-				return err
-			}
-			return h.ready(tx, session)
-		}))
-	}
-}
-
-// work serves this worker's sessions whenever it is woken, and once more when
-// it is told to go.
-func (h *hammer) work(w int) {
-	for {
-		last := false
-		select {
-		case <-h.wake[w]:
-		case <-h.quit:
-			last = true
-			select { // what was promised before comes first
-			case <-h.wake[w]:
-				last = false
-			default:
-			}
-		}
-		if last {
-			return
-		}
-		for {
-			var mine []int64
-			if h.fail.add(h.db.Read(background(), func(tx *store.Tx) error {
-				all, err := tx.ReadySessions(100)
-				for _, id := range all {
-					if h.worker(id) == w {
-						mine = append(mine, id)
-					}
-				}
-				return err
-			})) {
-				return
-			}
-			if len(mine) == 0 {
-				break
-			}
-			for _, id := range mine {
-				h.fail.add(h.serve(id))
-			}
-		}
-	}
-}
-
-// serve claims a session, runs one turn and releases it; a turn that lost its
-// lease is left for the next claim.
-func (h *hammer) serve(session int64) error {
-	var turn store.Turn
-	p := h.db.Submit(background(), func(tx *store.Tx) (err error) {
-		turn, err = h.claim(tx, session)
-		return err
-	})
-	if err := p.Ran(); err != nil || turn.ID == 0 {
-		return errors.Join(err, p.Wait())
-	}
-	err := h.db.Write(background(), func(tx *store.Tx) error {
-		if err := tx.CheckFence(session, turn.Fence); err != nil {
-			return err
-		}
-		if err := tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, 1); err != nil {
-			return err
-		}
-		rows, err := tx.QueuedInbox(session, 1)
-		if err != nil {
-			return err
-		}
-		return tx.ReleaseSession(session, len(rows) > 0, 1)
-	})
-	if errors.Is(err, store.ErrFenced) {
-		return p.Wait()
-	}
-	h.ends.Add(1)
-	return err
-}
-
-// claim continues the session's turn or starts one on queued rows.
-func (h *hammer) claim(tx *store.Tx, session int64) (store.Turn, error) {
-	turn, err := tx.RunningTurn(session)
-	if err == nil {
-		if turn.Fence, err = tx.OwnSession(session, "node"); err != nil {
-			return turn, err
-		}
-		return turn, tx.ReclaimTurn(turn.ID, turn.Fence)
-	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return turn, err
-	}
-	rows, err := tx.QueuedInbox(session, hammerTake)
-	if err != nil {
-		return turn, err
-	}
-	if len(rows) == 0 {
-		return store.Turn{}, tx.ReleaseSession(session, false, 1)
-	}
-	fence, err := tx.OwnSession(session, "node")
-	if err != nil {
-		return turn, err
-	}
-	turn, err = tx.InsertTurn(store.Turn{Session: session, Generation: 1, Kind: store.InboxMessage, Lane: store.LaneMain, Fence: fence})
-	if err != nil {
-		return turn, err
-	}
-	for _, r := range rows {
-		if err := tx.DeleteInbox(r.ID); err != nil {
-			return turn, err
-		}
-		if _, err := tx.AppendRow(store.Row{Session: session, Generation: 1, Turn: turn.ID, Kind: string(r.Kind), Body: r.Body}); err != nil {
-			return turn, err
-		}
-	}
-	tx.OnCommit(func() { h.claims.Add(1) })
-	return turn, nil
 }
