@@ -9,8 +9,10 @@ GO ?= go
 PKG ?= ./...
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
-# How often each example is played with kills at random points.
+# How often each example is played with kills at random points: on SQLite, and
+# on PostgreSQL, where every play makes a schema.
 REPEAT ?= 20
+REPEAT_POSTGRES ?= 3
 
 GOLANGCI_LINT_VERSION := v2.15.0
 # Tools are kept outside the checkout, one folder a version, so that a clean
@@ -22,6 +24,11 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 # there is none or an old one.
 AIMOCK_VERSION := 1.43.0
 AIMOCK := $(TOOLS)/aimock-$(AIMOCK_VERSION)
+
+# Runs a command with a server that is started for it.
+PGSERVER = $(GO) run ./internal/pgserver
+# The packages whose tests run on either database.
+STORE_PACKAGES = $$(grep -rl core/store/pgtest --include '*_test.go' . | sed 's|/[^/]*$$||' | sort -u)
 
 # Two cores are busy with one step already, and the output stays in order.
 .NOTPARALLEL:
@@ -51,26 +58,37 @@ test: ## Run the tests; they need nothing but Go
 	$(GO) test $(PKG)
 
 .PHONY: race
-race: ## Run the tests with the race detector (needs a C compiler)
+race: ## Run the tests with the race detector, on both databases (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(PKG)
+	$(PGSERVER) env CGO_ENABLED=1 $(GO) test -race -timeout 20m $(STORE_PACKAGES)
 
 .PHONY: slow
 slow: ## Run the tests with the slow ones, without the crash matrix
 	$(GO) test -tags slow -skip CrashMatrix -timeout 20m $(PKG)
 
+.PHONY: postgres
+postgres: ## Run the tests that use a store on PostgreSQL, with the slow ones (needs its server installed)
+	$(PGSERVER) $(GO) test -tags slow -skip CrashMatrix -timeout 20m $(STORE_PACKAGES)
+
+.PHONY: rehearse
+rehearse: ## Run each unit of work twice, the first time without effect
+	SKEIN_TEST_REHEARSE=1 $(GO) test -timeout 20m ./core/kernel ./core/delivery ./core/app
+
 .PHONY: crash
 crash: ## Kill the process at every named crash point and check what is left
 	@dirs=$$(grep -rl 'func Test.*CrashMatrix' --include '*_test.go' . | sed 's|/[^/]*$$||' | sort -u) \
 		|| { echo 'there is no crash matrix' >&2; exit 1; }; \
-	$(GO) test -tags slow -run CrashMatrix -v -timeout 20m $$dirs
+	$(GO) test -tags slow -run CrashMatrix -v -timeout 20m $$dirs; \
+	$(PGSERVER) $(GO) test -tags slow -run CrashMatrix -timeout 20m $$dirs
 
 .PHONY: peers
 peers: $(AIMOCK)/package.json ## Test against servers of other projects (needs npm)
 	SKEIN_AIMOCK=$(AIMOCK) $(GO) test -tags peers -run Peer -count=1 ./core/app
 
 .PHONY: examples
-examples: ## Play the examples with kills at random points, then the demo without a terminal
+examples: ## Play the examples on both databases with kills at random points, then the demo without a terminal
 	$(GO) run ./cmd/skein test examples/ --race-kill --repeat $(REPEAT)
+	$(PGSERVER) sh -c '$(GO) run ./cmd/skein test examples/ --store "$$SKEIN_TEST_POSTGRES" --race-kill --repeat $(REPEAT_POSTGRES)'
 	$(GO) run ./cmd/skein demo --fresh --headless --script examples/demo.txtar
 
 .PHONY: fuzz
@@ -107,7 +125,7 @@ tidy-check: ## Check that go.mod and go.sum are tidy
 ##@ Together
 
 .PHONY: ci
-ci: race slow lint verify tidy-check build examples peers crash ## Everything the CI runs after the plain tests
+ci: race slow postgres rehearse lint verify tidy-check build examples peers crash ## Everything the CI runs after the plain tests
 
 $(AIMOCK)/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(@D).new @copilotkit/aimock@$(AIMOCK_VERSION)
