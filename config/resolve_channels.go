@@ -164,6 +164,13 @@ func (c *Config) HistoryLimit(channel, account string) int {
 	return nearest(c.Messages.HistoryLimit, near.HistoryLimit, far.HistoryLimit)
 }
 
+// Streaming resolves whether answers are shown while they are written: account,
+// channel, what the channel is set to.
+func (c *Config) Streaming(channel, account string, preset bool) bool {
+	near, far := c.layers(channel, account)
+	return nearest(preset, near.Streaming, far.Streaming)
+}
+
 // AccessRules is what an account says about access: its own keys, and those of
 // its channel where it leaves one out. A list is nil where neither sets it.
 // Which entries of Groups and Guilds hold at a place is for core/policy to

@@ -53,6 +53,8 @@ type ChannelKeys struct {
 	Limits Limits `json:"limits" reload:"live"`
 	// How many recent messages of a group are shown to the model; overrides messages.historyLimit.
 	HistoryLimit Optional[int] `json:"historyLimit,omitzero" min:"0" max:"500" reload:"live"`
+	// Whether an answer is shown while it is written, by editing one message; unset: what the channel is made for.
+	Streaming Optional[bool] `json:"streaming,omitzero" reload:"live"`
 }
 
 // Access says who is heard, and where.

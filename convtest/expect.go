@@ -157,7 +157,10 @@ func (p *play) missed(at script.Place, expected string) error {
 // random kill, on a channel that cannot tell a repetition, a message that the
 // store had to send again does not count the second time.
 func (p *play) unseen(ctx context.Context, s spot) ([]testserver.Seen, error) {
-	unseen := s.unseen()
+	unseen, err := p.whole(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if !p.killed() || s.idempotent || !p.stage.up() || len(unseen) == 0 {
 		return unseen, nil
 	}
@@ -175,7 +178,24 @@ func (p *play) unseen(ctx context.Context, s spot) ([]testserver.Seen, error) {
 		}
 		seen[m.Text] = true
 	}
-	return s.unseen(), nil
+	return p.whole(ctx, s)
+}
+
+// whole returns the unseen messages up to the first that is still being
+// written: it counts once, with its last text.
+func (p *play) whole(ctx context.Context, s spot) ([]testserver.Seen, error) {
+	unseen := s.unseen()
+	if len(unseen) == 0 || !p.stage.up() {
+		return unseen, nil
+	}
+	standing, err := previews(ctx, p.stage.app, s.server.Address(s.at))
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(unseen, func(m testserver.Seen) bool { return slices.Contains(standing, m.ID) }); i >= 0 {
+		unseen = unseen[:i]
+	}
+	return unseen, nil
 }
 
 // killed reports whether this play has had its random kill.

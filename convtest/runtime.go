@@ -131,5 +131,19 @@ func resent(ctx context.Context, a App, to core.Address) (resent bool, err error
 	return resent, err
 }
 
+// previews returns the ids of the messages at a place that are still being
+// written.
+func previews(ctx context.Context, a App, at core.Address) (ids []string, err error) {
+	db := a.DB()
+	if db == nil {
+		return nil, nil
+	}
+	err = db.Read(ctx, func(tx *store.Tx) (err error) {
+		ids, err = tx.StandingPreviews(at)
+		return err
+	})
+	return ids, err
+}
+
 // outboxRecent is how many messages back a repetition is looked for.
 const outboxRecent = 1000

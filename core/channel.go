@@ -19,6 +19,12 @@ type Capabilities struct {
 	Direct, Groups bool
 	// Threads is set where conversations can hold threads.
 	Threads bool
+	// StreamEvery is the shortest time between two edits by which a message
+	// grows while its text is being written; 0 where such messages are not
+	// wanted. The adapter must be a Deleter too, and a Streamer or an Editor.
+	StreamEvery time.Duration
+	// StreamOff leaves that off unless the operator switches it on.
+	StreamOff bool
 }
 
 // Adapter connects one account of one channel. The runtime calls Run once in
@@ -72,6 +78,9 @@ type Outgoing struct {
 	Persona string
 	// Silent asks not to notify people's devices, where the platform can.
 	Silent bool
+	// Draft is set where Text is only the beginning of what is being written:
+	// the message will be edited, or deleted.
+	Draft bool
 }
 
 // Receipt proves that a message reached the platform.
@@ -92,12 +101,25 @@ type Typer interface {
 	Typing(ctx context.Context, to Address) error
 }
 
-// Editor is the ability to edit a sent message.
+// Streamer is the ability to make a sent message into another one, at its place
+// and with all that belongs to it (markup, persona, draft or not). Delivery
+// calls Replace while an answer is written, at most one call per message at a
+// time and one each Capabilities.StreamEvery, and once more with the answer. To
+// replace a message by what it is already succeeds. It returns a *SendError of
+// class invalid or gone where the message is not there or cannot be edited any
+// more.
+type Streamer interface {
+	Replace(ctx context.Context, id string, with Outgoing) error
+}
+
+// Editor is the ability to edit a sent message. Delivery calls Edit as it would
+// Streamer.Replace, where an adapter has no more than this.
 type Editor interface {
 	Edit(ctx context.Context, to Address, id, text string) error
 }
 
-// Deleter is the ability to delete a sent message.
+// Deleter is the ability to delete a sent message. Delivery removes what it
+// showed of an answer that was not to be.
 type Deleter interface {
 	Delete(ctx context.Context, to Address, id string) error
 }

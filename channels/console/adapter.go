@@ -9,12 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/skein-bot/skein/core"
 )
 
 // Channel is the channel's name in addresses.
 const Channel = "console"
+
+// StreamEvery is how often a message changes that is being written.
+const StreamEvery = 250 * time.Millisecond
 
 // CursorName is the name under which the adapter stores its cursor: the Seq of
 // the last update that was taken in.
@@ -35,6 +39,7 @@ var (
 	_ core.Adapter        = (*Adapter)(nil)
 	_ core.Typer          = (*Adapter)(nil)
 	_ core.Editor         = (*Adapter)(nil)
+	_ core.Streamer       = (*Adapter)(nil)
 	_ core.Deleter        = (*Adapter)(nil)
 	_ core.HistoryReader  = (*Adapter)(nil)
 	_ core.BindingAdapter = (*Adapter)(nil)
@@ -52,6 +57,7 @@ func (a *Adapter) Describe() core.Capabilities {
 	return core.Capabilities{
 		TextLimit: TextLimit, TextUnit: "utf16", NativeIdempotency: true,
 		Direct: true, Groups: true, Threads: true,
+		StreamEvery: StreamEvery,
 	}
 }
 
@@ -184,9 +190,7 @@ func (a *Adapter) Send(ctx context.Context, out core.Outgoing) (core.Receipt, er
 	r := SendRequest{
 		Account: a.account, Conversation: out.Address.Conversation, Thread: out.Address.Thread,
 		Text: strings.ToValidUTF8(out.Text, "\uFFFD"), Key: out.Key, ReplyTo: out.ReplyTo, Persona: out.Persona,
-	}
-	if md := strings.ToValidUTF8(out.Markdown, "\uFFFD"); checkText(md, true) == nil {
-		r.Markdown = md
+		Markdown: markdown(out), Draft: out.Draft,
 	}
 	sent, err := a.backend.Send(ctx, r)
 	for range 3 { // a move, another move, a lost anchor: more is no accident
@@ -204,6 +208,23 @@ func (a *Adapter) Send(ctx context.Context, out core.Outgoing) (core.Receipt, er
 		sent, err = a.backend.Send(ctx, r)
 	}
 	return core.Receipt{ID: sent.ID}, classify(err)
+}
+
+// markdown is what a text was made from, "" where it is too long.
+func markdown(out core.Outgoing) string {
+	md := strings.ToValidUTF8(out.Markdown, "\uFFFD")
+	if checkText(md, true) != nil {
+		return ""
+	}
+	return md
+}
+
+// Replace implements core.Streamer.
+func (a *Adapter) Replace(ctx context.Context, id string, with core.Outgoing) error {
+	_, err := a.backend.Edit(ctx, EditRequest{
+		Account: a.account, ID: id, Text: strings.ToValidUTF8(with.Text, "\uFFFD"), Markdown: markdown(with), Draft: with.Draft,
+	})
+	return classify(err)
 }
 
 // Edit implements core.Editor.

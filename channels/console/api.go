@@ -69,6 +69,7 @@ type SendRequest struct {
 	Key          string   `json:"key,omitempty"`
 	ReplyTo      string   `json:"replyTo,omitempty"`
 	Persona      string   `json:"persona,omitempty"`
+	Draft        bool     `json:"draft,omitempty"` // it goes on being written
 	Files        []File   `json:"files,omitempty"`
 	Buttons      []string `json:"buttons,omitempty"`
 }
@@ -80,9 +81,11 @@ type Sent struct {
 
 // EditRequest replaces the text of a message.
 type EditRequest struct {
-	Account string `json:"account"`
-	ID      string `json:"id"`
-	Text    string `json:"text"`
+	Account  string `json:"account"`
+	ID       string `json:"id"`
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"` // what Text was made from
+	Draft    bool   `json:"draft,omitempty"`    // it goes on being written
 }
 
 // DeleteRequest removes a message.

@@ -33,7 +33,7 @@
 //
 // # The adapter
 //
-// [Adapter] implements core.Adapter with the abilities Typer, Editor, Deleter, HistoryReader,
+// [Adapter] implements core.Adapter with the abilities Typer, Editor, Streamer, Deleter, HistoryReader,
 // BindingAdapter, ChildFinder and Archiver. It hands every update to intake in
 // order, each with its cursor, and acknowledges by the next poll. Sends carry
 // the outbox key as the platform's idempotency key, so a send whose outcome is

@@ -141,7 +141,7 @@ func (h *Hub) Send(_ context.Context, r SendRequest) (sent Sent, err error) {
 		c.unarchive(conv, thread, r.Account)
 		m := Message{
 			ID: c.newMessageID(), Seq: c.seq, Conversation: conv.ID, Thread: r.Thread, By: by, Persona: r.Persona, Text: r.Text, Markdown: r.Markdown,
-			ReplyTo: r.ReplyTo, Files: r.Files, Buttons: r.Buttons, At: c.now, Key: r.Key,
+			ReplyTo: r.ReplyTo, Files: r.Files, Buttons: r.Buttons, At: c.now, Key: r.Key, Draft: r.Draft,
 		}
 		c.putMessage(m)
 		sent.ID = m.ID
@@ -195,11 +195,14 @@ func (h *Hub) Edit(_ context.Context, r EditRequest) (Done, error) {
 		if err := checkText(r.Text, len(m.Files) > 0); err != nil {
 			return err
 		}
-		if m.Text == r.Text {
+		if err := checkText(r.Markdown, true); err != nil {
+			return err
+		}
+		if m.Text == r.Text && m.Markdown == r.Markdown && m.Draft == r.Draft {
 			return nil
 		}
 		next := *m
-		next.Text, next.Markdown, next.EditedAt = r.Text, "", c.now
+		next.Text, next.Markdown, next.Draft, next.EditedAt = r.Text, r.Markdown, r.Draft, c.now
 		c.putMessage(next)
 		return nil
 	})
@@ -219,7 +222,7 @@ func (h *Hub) Delete(_ context.Context, r DeleteRequest) (Done, error) {
 
 // deleted returns what remains of a message.
 func deleted(m Message) Message {
-	m.Deleted, m.Text, m.Markdown, m.Files, m.Buttons, m.Reactions = true, "", "", nil, nil, nil
+	m.Deleted, m.Draft, m.Text, m.Markdown, m.Files, m.Buttons, m.Reactions = true, false, "", "", nil, nil, nil
 	return m
 }
 

@@ -136,6 +136,7 @@ type Message struct {
 	At        core.Millis `json:"at"`
 	EditedAt  core.Millis `json:"editedAt,omitempty"`
 	Deleted   bool        `json:"deleted,omitempty"` // the text is then empty
+	Draft     bool        `json:"draft,omitempty"`   // an account is still writing it
 	// Key is the idempotency key it was sent with, "" for none.
 	Key     string `json:"key,omitempty"`
 	Changed uint64 `json:"changed"` // sequence number of its last change

@@ -113,7 +113,7 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
+		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
 		if err == nil {
 			item.At = t.r.opts.World.Now()
 			return item, usage, nil

@@ -29,6 +29,9 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 		} else if err := t.readHistory(tx); err != nil {
 			return err
 		}
+		if err := t.findPreview(tx); err != nil {
+			return err
+		}
 		about, err := t.r.opts.Ender.Prompt(tx, t.l)
 		if t.child != nil && t.child.Spec.LightContext {
 			def.ContextFiles = nil

@@ -115,8 +115,8 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 		if _, err := tx.AppendRow(row); err != nil {
 			return err
 		}
-		if text := visible(answer.Text); text != "" {
-			if err := t.r.opts.Ender.Progress(tx, t.l, row.Seq, text); err != nil {
+		if text := visible(answer.Text); text != "" || t.preview.row != 0 {
+			if err := t.r.opts.Ender.Progress(tx, t.l, row.Seq, text, t.preview.row); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 	if err != nil {
 		return false, err
 	}
-	t.usage = core.Usage{}
+	t.usage, t.preview = core.Usage{}, preview{}
 	t.items = append(t.items, answer)
 	t.answerSeq = t.seq
 	t.noteOwn(answer)

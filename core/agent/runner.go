@@ -102,6 +102,9 @@ type Outcome struct {
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
 	Usage       core.Usage
+	// Preview is the row that shows a part of the answer, 0 for none. What is
+	// posted as the answer replaces it; else it goes.
+	Preview int64
 	// Targets are where the outcomes of runs are told, where Ender.Prepare
 	// found another place than the one they would be told at.
 	Targets map[Telling]core.Address
@@ -127,8 +130,14 @@ type Ender interface {
 	// completion to the requester.
 	End(tx *store.Tx, lease *kernel.Lease, out Outcome) error
 	// Progress is called in the transaction of a model answer that calls tools
-	// and has visible text. It may post the text.
-	Progress(tx *store.Tx, lease *kernel.Lease, seq int, text string) error
+	// and has visible text, or a preview, which the text replaces or which goes.
+	// It may post the text.
+	Progress(tx *store.Tx, lease *kernel.Lease, seq int, text string, preview int64) error
+	// PreviewPlace returns where an answer of the turn can be shown while it is
+	// written, the zero address for nowhere.
+	PreviewPlace(tx *store.Tx, lease *kernel.Lease) (core.Address, error)
+	// Preview posts the beginning of an answer there and returns its row.
+	Preview(tx *store.Tx, lease *kernel.Lease, text string) (int64, error)
 	// Prompt returns what the prompt says about the session's sub-agents and
 	// its place; it may read the store.
 	Prompt(tx *store.Tx, lease *kernel.Lease) (string, error)
@@ -150,6 +159,7 @@ type Options struct {
 	Tools     *tool.Registry
 	Ender     Ender
 	Presence  Presence // may be nil
+	Previews  Previews // may be nil: answers are shown when they are whole
 	Files     Files    // may be nil: nothing can be fetched
 }
 
@@ -194,6 +204,7 @@ type turn struct {
 	pictures map[string]string
 	usage    core.Usage // not yet written to the turn row
 	out      Outcome
+	preview  preview // of the answer that is written now
 	// answerSeq is the step number of this turn's last model answer.
 	answerSeq int
 	steps     int // model answers of this turn
@@ -336,7 +347,7 @@ func (t *turn) end(ctx context.Context) error {
 	if err := w.Crash(world.TurnBeforeEnd); err != nil {
 		return err
 	}
-	t.out.Usage = t.usage
+	t.out.Usage, t.out.Preview = t.usage, t.preview.row
 	t.out.CallsFailed = t.calls > 0 && t.failed == t.calls
 	if err := t.r.opts.Ender.Prepare(ctx, t.l, &t.out); err != nil {
 		return storeError{err}

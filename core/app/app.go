@@ -194,7 +194,7 @@ func (a *App) join() error {
 	}
 	a.delivery = delivery.New(delivery.Options{
 		Guard: guard, Holds: holds, DB: a.db, World: a.world, Log: a.log, Instance: instance, Split: split, Render: a.opts.Render, Literal: a.opts.Literal, Plain: a.opts.Plain,
-		OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
+		Stream: a.streams, OnAmbiguous: a.onAmbiguous, OnUndeliverable: a.bindings.Undeliverable, OnSent: a.sent, OnGaveUp: a.gaveUp,
 	})
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
@@ -205,7 +205,7 @@ func (a *App) join() error {
 		return err
 	}
 	runner := agent.New(agent.Options{
-		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a, Files: a,
+		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a, Files: a, Previews: a.delivery,
 	})
 	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf,
 		Alone: !a.shares(), Moved: a.moved, Heard: a.heard})

@@ -127,6 +127,8 @@ func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	return p.r.delivery.Withdraw(tx, session)
 }
 
+func (p poster) DropPreview(tx *store.Tx, id int64) error { return p.r.delivery.DropPreview(tx, id) }
+
 // quiet waits until nothing is in progress.
 func (r *rig) quiet() {
 	r.Helper()

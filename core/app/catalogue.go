@@ -171,6 +171,11 @@ func (a *App) onAmbiguous(kind store.OutboxKind) delivery.OnAmbiguous {
 	return delivery.OnAmbiguous(p.Other)
 }
 
+// streams says whether an account shows answers while they are written.
+func (a *App) streams(channel, account string, preset bool) bool {
+	return a.live().cfg.Streaming(channel, account, preset)
+}
+
 // poster is delivery as the bindings see it; they are made first.
 type poster struct{ a *App }
 
@@ -181,6 +186,8 @@ func (p poster) Post(tx *store.Tx, r store.Outbox) (int64, bool, error) {
 func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	return p.a.delivery.Withdraw(tx, session)
 }
+
+func (p poster) DropPreview(tx *store.Tx, id int64) error { return p.a.delivery.DropPreview(tx, id) }
 
 // bindingSettings resolves the rules for bindings of one account.
 func (a *App) bindingSettings(channel, account string) threadbind.Settings {

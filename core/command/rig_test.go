@@ -260,6 +260,8 @@ func (poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	return tx.WithdrawOutbox(session, 0)
 }
 
+func (poster) DropPreview(*store.Tx, int64) error { return nil }
+
 type noKernel struct{}
 
 func (noKernel) Wake(int64, store.Lane, bool) {}

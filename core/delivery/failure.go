@@ -16,7 +16,12 @@ type patience struct {
 }
 
 func patienceFor(kind store.OutboxKind) patience {
-	if kind == store.OutCommand {
+	switch kind {
+	case store.OutPreview: // only one that may be there already is tried again
+		return patience{first: time.Second, most: 10 * time.Second, window: time.Minute, hold: 30 * time.Second, end: store.OutWithdrawn}
+	case store.OutRetract:
+		return patience{first: time.Second, most: 5 * time.Minute, window: 30 * time.Minute, end: store.OutWithdrawn}
+	case store.OutCommand:
 		return patience{first: time.Second, most: 30 * time.Second, window: 2 * time.Minute, end: store.OutFailed}
 	}
 	return patience{first: 15 * time.Second, most: 5 * time.Minute, window: 30 * time.Minute, hold: 2 * time.Minute, end: store.OutBlocked}
@@ -57,6 +62,9 @@ func (w *worker) failed(it *item, err error) verdict {
 		return verdictLeft // cut short; the next start sees to it
 	}
 	it.row.Error = err.Error()
+	if it.row.Kind == store.OutPreview && (class != core.SendAmbiguous || !w.caps.NativeIdempotency) {
+		return w.giveUp(it, store.OutWithdrawn)
+	}
 	switch class {
 	case core.SendInvalid, core.SendTooLarge:
 		return w.giveUp(it, store.OutFailed)
@@ -82,7 +90,7 @@ func (w *worker) ambiguous(it *item) verdict {
 // mayResend asks the policy about a row that may have been sent, and marks it if
 // it will be sent again.
 func (w *worker) mayResend(it *item) bool {
-	if it.resends >= maxResends || w.s.opts.OnAmbiguous(it.row.Kind) != Resend {
+	if it.resends >= maxResends || it.row.Kind.Aside() || w.s.opts.OnAmbiguous(it.row.Kind) != Resend {
 		return false
 	}
 	it.resends++
@@ -127,20 +135,29 @@ func (w *worker) retry(it *item, after time.Duration, state, end store.OutboxSta
 func (w *worker) giveUp(it *item, state store.OutboxState) verdict {
 	now := w.s.opts.World.Now()
 	row := it.row
+	if row.Kind.Aside() {
+		state = store.OutWithdrawn
+	}
 	row.State, row.EndedAt, row.NextAt = state, now, 0
 	var ok bool
 	if w.persist("record a message that was given up", func(tx *store.Tx, hooks bool) (err error) {
 		if err := tx.LockSession(row.Session); err != nil {
 			return err
 		}
-		if ok, err = tx.UpdateOutbox(row); err != nil || !ok {
+		if ok, err = tx.UpdateOutbox(row); err != nil || !ok || row.Kind.Aside() {
+			return err
+		}
+		if err := w.orphan(tx, row); err != nil {
 			return err
 		}
 		return w.hook(hooks, w.s.opts.OnGaveUp, tx, row, now)
 	}) != nil {
 		return verdictLeft
 	}
-	if ok {
+	switch {
+	case ok && row.Kind.Aside():
+		w.log.Info("an answer is not shown while it is written", "outbox", row.ID, "kind", row.Kind, "reason", row.Error)
+	case ok:
 		w.gaveUp(row)
 	}
 	return verdictEnded
@@ -182,6 +199,9 @@ func (w *worker) undeliverable(it *item, class core.SendClass) verdict {
 			row.State, row.EndedAt, row.NextAt = store.OutFailed, now, 0
 		}
 		if ok, err = tx.UpdateOutbox(row); err != nil || !ok || moved {
+			return err
+		}
+		if err := w.orphan(tx, row); err != nil {
 			return err
 		}
 		return w.hook(hooks, w.s.opts.OnGaveUp, tx, row, now)

@@ -17,6 +17,7 @@ type item struct {
 	again   bool // it was handed over once more; under the lock at any time
 	yielded bool // its place was given up before its receipt was written
 	resends int  // after ambiguous outcomes, in this process
+	beside  bool // it could not replace its preview, which must go
 }
 
 // laneKey names a lane of an account.

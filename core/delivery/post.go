@@ -13,7 +13,7 @@ import (
 // it; it is the only way out of the runtime. The worker of the account learns of
 // it when the transaction commits. Only what describes the message is taken from
 // row: once key, kind, address, anchor, persona, text, session, run, what it
-// tells, owner, and At (0: now).
+// tells, owner, the preview it replaces, and At (0: now).
 //
 // If nothing is left of the text after the Gate, nothing is inserted and the id
 // is 0. If the once key exists already, the id is that of the message that has
@@ -24,7 +24,7 @@ func (s *Service) Post(tx *store.Tx, row store.Outbox) (id int64, fresh bool, er
 	}
 	row = store.Outbox{
 		OnceKey: row.OnceKey, Kind: row.Kind, Address: row.Address, Anchor: row.Anchor, Persona: row.Persona, Text: s.gate(row.Text),
-		State: store.OutQueued, Session: row.Session, Run: row.Run, Tells: row.Tells, Owner: row.Owner, At: row.At,
+		State: store.OutQueued, Session: row.Session, Run: row.Run, Tells: row.Tells, Owner: row.Owner, At: row.At, Preview: row.Preview,
 	}
 	if row.Text == "" {
 		return 0, false, nil
@@ -154,11 +154,23 @@ func known(tx *store.Tx, id int64) (store.Outbox, error) {
 
 // Withdraw takes back the answers, progress and notices that the session has
 // not sent yet and returns how many (/stop, /new). What is on its way is not
-// taken back.
+// taken back; the part that people see of an answer is.
 func (s *Service) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	n, err := tx.WithdrawOutbox(session, s.opts.World.Now())
-	if err != nil || n == 0 {
+	if err != nil {
 		return n, err
+	}
+	orphans, err := tx.OpenPreviews(session)
+	if err != nil {
+		return n, err
+	}
+	for _, p := range orphans {
+		if err := s.postRetract(tx, p); err != nil {
+			return n, err
+		}
+	}
+	if n == 0 {
+		return 0, nil
 	}
 	tx.OnCommit(func() {
 		s.mu.RLock()

@@ -38,6 +38,9 @@ func (w *worker) deliver(it *item) verdict {
 			return v
 		}
 	}
+	if it.row.Kind == store.OutRetract {
+		return w.retract(it)
+	}
 	doubtful := it.unsure && !w.caps.NativeIdempotency
 	it.unsure = false
 	if doubtful {
@@ -49,12 +52,20 @@ func (w *worker) deliver(it *item) verdict {
 	if it.row.FirstTry == 0 {
 		it.row.FirstTry = w.s.opts.World.Now()
 	}
+	parts := w.parts(it.row.Text, it.row.Kind.Literal())
+	if it.row.Kind == store.OutPreview {
+		parts = parts[:1]
+	}
+	if it.row.Preview != 0 && it.row.PartsSent == 0 {
+		if v, ok := w.replace(it, parts); !ok {
+			return v
+		}
+	}
 	if !w.caps.NativeIdempotency && (doubtful || it.row.State != store.OutSending) {
 		if v, ok := w.mark(it); !ok {
 			return v
 		}
 	}
-	parts := w.parts(it.row.Text, it.row.Kind.Literal())
 	if it.row.PartsSent >= len(parts) { // it is cut into fewer parts now than when it was begun
 		return w.conclude(it)
 	}
@@ -173,7 +184,7 @@ func (w *worker) sendPart(it *item, parts []string) (v verdict, ok bool) {
 // platforms that refuse the first. Only the first part answers the anchor.
 func (w *worker) variants(row store.Outbox, part int, parts []string) []core.Outgoing {
 	text := parts[part]
-	out := core.Outgoing{Address: row.Address, Text: text, Key: w.s.messageKey(row, part), Persona: row.Persona}
+	out := core.Outgoing{Address: row.Address, Text: text, Key: w.s.messageKey(row, part), Persona: row.Persona, Draft: row.Kind == store.OutPreview}
 	if part == 0 {
 		out.ReplyTo = row.Anchor
 	}
@@ -229,8 +240,16 @@ func (w *worker) receipt(it *item, part int, r core.Receipt, last bool) (v verdi
 		if err := tx.LockSession(it.row.Session); err != nil {
 			return err
 		}
-		if state, err = tx.RecordReceipt(it.row.ID, part, r.ID, last, now); err != nil || !last {
+		if state, err = tx.RecordReceipt(it.row.ID, part, r.ID, last, now); err != nil {
 			return err
+		}
+		if part == 0 && it.row.Preview != 0 {
+			if err := w.replaced(tx, it, now); err != nil {
+				return err
+			}
+		}
+		if !last || it.row.Kind.Aside() {
+			return nil
 		}
 		row := it.row
 		row.State, row.PartsSent, row.NextAt, row.EndedAt, row.Error = state, part+1, 0, now, ""
@@ -240,6 +259,12 @@ func (w *worker) receipt(it *item, part int, r core.Receipt, last bool) (v verdi
 		return verdictLeft, false
 	}
 	it.row.PartsSent, it.row.Attempts, it.row.Error, it.resends = part+1, 0, "", 0
+	if part == 0 {
+		w.arrived(it.row)
+	}
+	if last && it.row.Kind.Aside() {
+		return verdictEnded, false
+	}
 	if last {
 		w.note(func(st *Status) { st.Sent, st.LastSent = st.Sent+1, now })
 		return verdictEnded, false

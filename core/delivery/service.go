@@ -78,6 +78,10 @@ type Options struct {
 	Guard func(tx *store.Tx, channel, account string) error
 	Holds func(channel, account string) bool
 
+	// Stream says whether an account shows answers while they are written; preset
+	// is what its channel is set to. Nil means preset.
+	Stream func(channel, account string, preset bool) bool
+
 	// OnAmbiguous chooses what happens to a message that may have been sent; it
 	// is asked each time, so a reload takes effect at once. Nil means
 	// DefaultOnAmbiguous.

@@ -31,7 +31,8 @@ type worker struct {
 	ordinary pool
 	commands pool
 	status   Status
-	drains   []chan struct{} // of those who wait until nothing is due
+	drains   []chan struct{}  // of those who wait until nothing is due
+	drafts   map[int64]*draft // previews that grow, by row
 }
 
 // pool bounds how many lanes send at once.
@@ -52,6 +53,7 @@ func newWorker(s *Service, a Account) *worker {
 		s: s, account: a, caps: a.Adapter.Describe(),
 		log:   s.opts.Log.With("channel", a.Channel, "account", a.ID),
 		items: make(map[int64]*item), lanes: make(map[laneKey]*lane), alone: make(map[*lane]struct{}),
+		drafts: make(map[int64]*draft),
 	}
 	w.status = Status{Channel: a.Channel, Account: a.ID}
 	w.ctx, w.cancel = context.WithCancelCause(s.opts.World.Context())
@@ -267,5 +269,8 @@ func (w *worker) halt() {
 	}
 	for l := range w.alone {
 		l.disarm()
+	}
+	for _, d := range w.drafts {
+		d.disarm()
 	}
 }

@@ -20,11 +20,20 @@ const (
 	OutIntro    OutboxKind = "intro"
 	OutFarewell OutboxKind = "farewell"
 	OutSend     OutboxKind = "send" // `skein send` and the API
+	// OutPreview shows an answer while it is written. Once it is sent it stands
+	// until another row has replaced it; then it is withdrawn.
+	OutPreview OutboxKind = "preview"
+	// OutRetract removes a preview that nothing replaces. It has no text.
+	OutRetract OutboxKind = "retract"
 )
 
 // Literal reports whether texts of the kind are words of the runtime without
 // markup. Names in them may look like markup and are none.
 func (k OutboxKind) Literal() bool { return k == OutCommand || k == OutIntro || k == OutFarewell }
+
+// Aside reports whether rows of the kind only serve the display of another
+// message: nothing is told by their receipt, and nobody misses them.
+func (k OutboxKind) Aside() bool { return k == OutPreview || k == OutRetract }
 
 // OutboxState is where an outgoing message stands.
 type OutboxState string
@@ -61,20 +70,21 @@ type Outbox struct {
 	Owner     string   // the person on whose account it is written, "channel:id"
 	Resent    bool     // sent again after an ambiguous outcome
 	Error     string
+	Preview   int64 // the row of the preview that this one replaces, 0 for none
 	At        core.Millis
 	FirstTry  core.Millis
 	EndedAt   core.Millis
 }
 
 const outboxColumns = `id, COALESCE(once_key, ''), kind, channel, account, conversation, thread, parent, anchor, persona, text, state,
-	attempts, next_at, parts_sent, session_id, run_id, tells, owner, resent, error, created_at, first_try_at, ended_at`
+	attempts, next_at, parts_sent, session_id, run_id, tells, owner, resent, error, preview, created_at, first_try_at, ended_at`
 
 func scanOutbox(s scanner) (Outbox, error) {
 	var r Outbox
 	var tells string
 	a := &r.Address
 	err := s.Scan(&r.ID, &r.OnceKey, &r.Kind, &a.Channel, &a.Account, &a.Conversation, &a.Thread, &a.Parent, &r.Anchor, &r.Persona, &r.Text,
-		&r.State, &r.Attempts, &r.NextAt, &r.PartsSent, &r.Session, &r.Run, &tells, &r.Owner, &r.Resent, &r.Error, &r.At, &r.FirstTry, &r.EndedAt)
+		&r.State, &r.Attempts, &r.NextAt, &r.PartsSent, &r.Session, &r.Run, &tells, &r.Owner, &r.Resent, &r.Error, &r.Preview, &r.At, &r.FirstTry, &r.EndedAt)
 	if tells != "" {
 		r.Tells = strings.Fields(tells)
 	}
@@ -90,10 +100,10 @@ func (tx *Tx) InsertOutbox(r Outbox) (id int64, fresh bool, err error) {
 	}
 	a := r.Address
 	ids, err := all(tx, scanID, `INSERT INTO outbox (once_key, kind, channel, account, conversation, thread, parent, anchor, persona, text, state,
-		session_id, run_id, tells, owner, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'queued',$11,$12,$13,$14,$15)
+		session_id, run_id, tells, owner, created_at, preview) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'queued',$11,$12,$13,$14,$15,$16)
 		ON CONFLICT (once_key) DO NOTHING RETURNING id`,
 		once, string(r.Kind), a.Channel, a.Account, a.Conversation, a.Thread, a.Parent, r.Anchor, r.Persona, r.Text, r.Session, r.Run,
-		strings.Join(r.Tells, " "), r.Owner, int64(r.At))
+		strings.Join(r.Tells, " "), r.Owner, int64(r.At), r.Preview)
 	if err != nil || len(ids) == 0 {
 		return 0, false, err
 	}

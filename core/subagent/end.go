@@ -17,15 +17,17 @@ import (
 
 // Progress implements agent.Ender: what an agent says before it calls tools is
 // posted in a chat. A run's progress is its own.
-func (e *Engine) Progress(tx *store.Tx, l *kernel.Lease, seq int, text string) error {
-	if l.Turn.Run != "" || l.Turn.ReplyTo.IsZero() {
-		return nil
+func (e *Engine) Progress(tx *store.Tx, l *kernel.Lease, seq int, text string, preview int64) error {
+	if l.Turn.Run == "" && !l.Turn.ReplyTo.IsZero() && text != "" {
+		_, _, err := e.Poster.Post(tx, store.Outbox{
+			OnceKey: fmt.Sprintf("turn/%d/%d", l.Turn.ID, seq), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+			Persona: e.persona(tx, l), Text: text, Session: l.Session.ID, Owner: l.Turn.Owner, Preview: preview, At: e.World.Now(),
+		})
+		if err != nil {
+			return err
+		}
 	}
-	_, _, err := e.Poster.Post(tx, store.Outbox{
-		OnceKey: fmt.Sprintf("turn/%d/%d", l.Turn.ID, seq), Kind: store.OutProgress, Address: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
-		Persona: e.persona(tx, l), Text: text, Session: l.Session.ID, Owner: l.Turn.Owner, At: e.World.Now(),
-	})
-	return err
+	return e.dropPreview(tx, preview)
 }
 
 // persona is the name under which a bound session speaks, where the channel
@@ -77,8 +79,16 @@ func target(out agent.Outcome, r core.Run, to core.Address) core.Address {
 	return to
 }
 
-// End implements agent.Ender.
+// End implements agent.Ender. What the turn showed of an answer and nothing
+// replaces goes.
 func (e *Engine) End(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
+	if err := e.endTurn(tx, l, out); err != nil {
+		return err
+	}
+	return e.dropPreview(tx, out.Preview)
+}
+
+func (e *Engine) endTurn(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
 	if out.Dropped > 0 && !l.Turn.ReplyTo.IsZero() {
 		_, _, err := e.Poster.Post(tx, store.Outbox{
 			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID, Owner: l.Turn.Owner,
@@ -138,7 +148,7 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 	if status == core.RunError && !partial {
 		text = ""
 	}
-	return e.finish(tx, run, Ended{Status: status, Detail: detail, Text: text, Partial: partial, Silence: out.Silence})
+	return e.finish(tx, run, Ended{Status: status, Detail: detail, Text: text, Partial: partial, Silence: out.Silence, Preview: out.Preview})
 }
 
 // consumed notes that a nested requester's turn has taken these events: that
@@ -198,7 +208,7 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text str
 	}
 	id, _, err := e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/end", l.Turn.ID), Kind: kind, Address: to, Anchor: l.Turn.Anchor, Persona: e.persona(tx, l),
-		Text: text, Session: l.Session.ID, Tells: ids(tells), Owner: l.Turn.Owner, At: e.World.Now(),
+		Text: text, Session: l.Session.ID, Tells: ids(tells), Owner: l.Turn.Owner, Preview: out.Preview, At: e.World.Now(),
 	})
 	if err == nil && id == 0 { // nothing of it may be shown
 		return e.noticeAll(tx, out, tells)
@@ -315,6 +325,8 @@ type Ended struct {
 	// Quiet is set where people know already: nothing is posted, and the event
 	// settles joins but starts no turn of its own.
 	Quiet bool
+	// Preview is the row that shows a part of Text already, 0 for none.
+	Preview int64
 }
 
 // finish ends a run: in this one transaction its end, the post in its thread,
@@ -334,7 +346,7 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 		return err
 	}
 	run.Status, run.Detail, run.Result, run.Partial, run.Delivery, run.EndedAt = end.Status, end.Detail, end.Text, end.Partial, delivery, now
-	posted, err := e.postInThread(tx, run, silent)
+	posted, err := e.postInThread(tx, run, silent, end.Preview)
 	if err != nil {
 		return err
 	}
@@ -352,7 +364,7 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 
 // postInThread posts the outcome of a child that lives in a thread, once, and
 // returns the place.
-func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool) (core.Address, error) {
+func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool, preview int64) (core.Address, error) {
 	b, bound, err := tx.BindingOfRun(run.ID)
 	if err != nil || !bound || b.Status == core.BindingPending {
 		return core.Address{}, err
@@ -374,7 +386,7 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool) (core.Add
 	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{
 		OnceKey: onceKey(run), Kind: kind, Address: to, Persona: b.Label, Text: text, Session: run.Session, Run: run.ID,
-		Tells: []string{run.ID}, Owner: run.Owner, At: e.World.Now(),
+		Tells: []string{run.ID}, Owner: run.Owner, Preview: preview, At: e.World.Now(),
 	})
 	return to, err
 }

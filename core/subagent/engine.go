@@ -112,6 +112,8 @@ type Poster interface {
 	Post(tx *store.Tx, r store.Outbox) (id int64, fresh bool, err error)
 	// Withdraw takes back what a session has not sent yet.
 	Withdraw(tx *store.Tx, session int64) (int64, error)
+	// DropPreview has a preview removed, unless a row is there to replace it.
+	DropPreview(tx *store.Tx, id int64) error
 }
 
 // Waker is the kernel's part that the engine needs.

@@ -161,7 +161,7 @@ func (s *Screen) message(m console.Message) []Line {
 		return nil
 	}
 	before, seen := s.shown[m.ID]
-	if seen && before >= m.Changed {
+	if seen && before >= m.Changed || m.Draft && !m.Deleted { // a draft is shown once it is whole
 		return nil
 	}
 	s.shown[m.ID] = m.Changed

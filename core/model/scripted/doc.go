@@ -25,6 +25,7 @@
 //	think  "text"               reasoning, never shown to people
 //	call   [{tool, args}]       one message with parallel tool calls
 //	delay  "3s"                 passes before the first visible text
+//	pace   "500ms"              passes between its pieces, 8 of a longer text
 //	usage  {in, out}            tokens; else characters / 4
 //	times  N                    the rule ends after N uses
 //	fail   "429" | "500" | "overflow" | "drop" | "stall"

@@ -21,6 +21,7 @@ type Rule struct {
 	Think string  `json:"think,omitempty"`
 	Call  []Call  `json:"call,omitempty"`
 	Delay string  `json:"delay,omitempty"` // a Go duration
+	Pace  string  `json:"pace,omitempty"`  // a Go duration
 	Usage *Usage  `json:"usage,omitempty"`
 	Times int     `json:"times,omitempty"` // 0 is without end
 	Fail  Failure `json:"fail,omitempty"`
@@ -107,7 +108,7 @@ type rule struct {
 	index                             int
 	user, task, result, event, system *regexp.Regexp
 	args                              []any // per call, decoded
-	delay                             time.Duration
+	delay, pace                       time.Duration
 }
 
 // compile checks all rules and reports every fault at once.
@@ -133,12 +134,18 @@ func compileRule(r Rule) (*rule, error) {
 	if err := c.calls(); err != nil {
 		return nil, err
 	}
-	if r.Delay != "" {
-		d, err := time.ParseDuration(r.Delay)
-		if err != nil || d < 0 {
-			return nil, fmt.Errorf("delay %q is no duration (write for example \"3s\" or \"1m30s\")", r.Delay)
+	for _, d := range []struct {
+		key, text string
+		to        *time.Duration
+	}{{"delay", r.Delay, &c.delay}, {"pace", r.Pace, &c.pace}} {
+		if d.text == "" {
+			continue
 		}
-		c.delay = d
+		v, err := time.ParseDuration(d.text)
+		if err != nil || v < 0 {
+			return nil, fmt.Errorf("%s %q is no duration (write for example \"3s\" or \"1m30s\")", d.key, d.text)
+		}
+		*d.to = v
 	}
 	switch {
 	case r.Fail != "" && !slices.Contains(failures, r.Fail):

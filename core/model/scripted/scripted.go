@@ -71,6 +71,7 @@ type answer struct {
 	say, think string
 	calls      []core.ToolCall
 	delay      time.Duration
+	pace       time.Duration
 	usage      model.Usage
 	fail       Failure
 }
@@ -94,7 +95,7 @@ func (p *Provider) decide(req model.Request) answer {
 		if r.Say != nil {
 			a.say = g.expand(*r.Say)
 		}
-		a.think, a.delay, a.calls = g.expand(r.Think), r.delay, r.expandCalls(g, req)
+		a.think, a.delay, a.pace, a.calls = g.expand(r.Think), r.delay, r.pace, r.expandCalls(g, req)
 		if fails {
 			a.fail = r.Fail
 		}
@@ -185,14 +186,14 @@ func (s *stream) play(a answer) error {
 	switch a.fail {
 	case FailDrop:
 		runes := []rune(a.say)
-		return s.text(string(runes[:(len(runes)+1)/2]))
+		return s.text(string(runes[:(len(runes)+1)/2]), a.pace)
 	case FailStall:
 		return s.clock.Sleep(s.ctx, forever)
 	case "":
 	default:
 		return a.fail.err()
 	}
-	if err := s.text(a.say); err != nil {
+	if err := s.text(a.say, a.pace); err != nil {
 		return err
 	}
 	for _, c := range a.calls {
@@ -223,8 +224,9 @@ func (s *stream) wait(d time.Duration) error {
 	return nil
 }
 
-// text sends s in a few pieces, as services do.
-func (s *stream) text(text string) error {
+// text sends a text in a few pieces, as services do, and lets pace pass between
+// them.
+func (s *stream) text(text string, pace time.Duration) error {
 	runes := []rune(text)
 	size := max(8, (len(runes)+7)/8)
 	for len(runes) > 0 {
@@ -232,7 +234,11 @@ func (s *stream) text(text string) error {
 		if err := s.send(model.Delta{Text: string(runes[:n])}); err != nil {
 			return err
 		}
-		runes = runes[n:]
+		if runes = runes[n:]; pace > 0 && len(runes) > 0 {
+			if err := s.clock.Sleep(s.ctx, pace); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
