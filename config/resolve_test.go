@@ -205,3 +205,11 @@ func TestStateDir(t *testing.T) {
 		require.Equal(t, want, parse(t, src).StateDir(), src)
 	}
 }
+
+func TestStreaming(t *testing.T) {
+	c := parse(t, `{ channels: { console: { streaming: false, accounts: { a: { streaming: true }, b: {} } } } }`)
+	require.True(t, c.Streaming("console", "a", false))
+	require.False(t, c.Streaming("console", "b", true))
+	require.True(t, c.Streaming("telegram", "b", true), "what the channel is set to")
+	require.False(t, c.Streaming("telegram", "b", false))
+}

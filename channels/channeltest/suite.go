@@ -75,6 +75,7 @@ func Run(t *testing.T, f Factory, only ...string) {
 		{"SendAfterCancel", testSendAfterCancel},
 		{"Probe", testProbe},
 		{"EditAndDelete", testEditAndDelete},
+		{"Preview", testPreview},
 		{"History", testHistory},
 		{"Threads", testThreads},
 		{"ThreadStates", testThreadStates},

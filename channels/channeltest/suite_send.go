@@ -158,3 +158,34 @@ func testEditAndDelete(r *rig) {
 		require.NoError(r, typer.Typing(r.Context(), to))
 	}
 }
+
+// testPreview: a message that is being written grows in place and ends as
+// another, and again makes no difference.
+func testPreview(r *rig) {
+	if r.adapter.Describe().StreamEvery <= 0 {
+		return
+	}
+	require.Implements(r, (*core.Deleter)(nil), r.adapter, "what was shown of an answer that is not to be must go")
+	change := func(at core.Address, id, text string, draft bool) error {
+		if s, ok := r.adapter.(core.Streamer); ok {
+			return s.Replace(r.Context(), id, core.Outgoing{Address: at, Text: text, Draft: draft})
+		}
+		return r.adapter.(core.Editor).Edit(r.Context(), at, id, text)
+	}
+	to := r.meet(group())
+	receipt, err := r.adapter.Send(r.Context(), core.Outgoing{Address: to, Text: "It", Key: "preview", Draft: true})
+	require.NoError(r, err)
+	for range 2 {
+		require.NoError(r, change(to, receipt.ID, "It is", true))
+	}
+	require.Equal(r, []string{"It is"}, r.own(group()))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodEdit, Kind: testserver.FaultRetryAfter, After: time.Second}))
+	r.requireClass(core.SendRetryable, change(to, receipt.ID, "It is done.", false))
+	require.NoError(r, r.server.Fault(testserver.Fault{Method: testserver.MethodEdit, Kind: testserver.FaultOKLost}))
+	r.requireClass(core.SendAmbiguous, change(to, receipt.ID, "It is done.", false))
+	require.NoError(r, change(to, receipt.ID, "It is done.", false))
+	require.Equal(r, []string{"It is done."}, r.own(group()))
+	require.NoError(r, r.adapter.(core.Deleter).Delete(r.Context(), to, receipt.ID))
+	class, _ := core.ClassifySend(change(to, receipt.ID, "It was", false))
+	require.Contains(r, []core.SendClass{core.SendInvalid, core.SendGone}, class, "a message that is gone cannot be edited")
+}

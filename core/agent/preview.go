@@ -26,6 +26,10 @@ type Previews interface {
 // shown: one that comes faster is posted once, whole.
 const previewAfter = 700 * time.Millisecond
 
+// writingEvery is how often what was written so far is looked at: each look
+// reads all of it.
+const writingEvery = 100 * time.Millisecond
+
 // preview is what people see of the answer that is written now.
 type preview struct {
 	row int64 // of the outbox, 0 for nothing yet
@@ -53,15 +57,13 @@ type writing struct {
 	ctx   context.Context
 	text  strings.Builder
 	since time.Time // of the first visible text
-	every time.Duration
 	last  time.Time // when a text was handed on
 }
 
 // showing returns what looks at the deltas of a try, nil where nobody could see
 // them.
 func (t *turn) showing(ctx context.Context) func(model.Delta) {
-	at := t.l.Turn.ReplyTo
-	if t.r.opts.Previews == nil || t.preview.off || t.run == nil && (at.IsZero() || t.r.opts.Previews.PreviewEvery(at) == 0) {
+	if t.r.opts.Previews == nil || t.preview.off || t.run == nil && t.l.Turn.ReplyTo.IsZero() {
 		return nil
 	}
 	w := &writing{t: t, ctx: ctx}
@@ -80,15 +82,17 @@ func (w *writing) observe(d model.Delta) {
 		w.since = now
 	}
 	p := &w.t.preview
-	if p.row == 0 && now.Sub(w.since) < previewAfter || !w.last.IsZero() && now.Sub(w.last) < w.every {
+	if p.row == 0 && now.Sub(w.since) < previewAfter || !w.last.IsZero() && now.Sub(w.last) < writingEvery {
 		return
 	}
 	w.last = now
+	if at := w.t.l.Turn.ReplyTo; p.row == 0 && w.t.run == nil && w.t.r.opts.Previews.PreviewEvery(at) == 0 {
+		return // its account may be starting
+	}
 	text := w.t.r.opts.Previews.Partial(w.text.String())
 	switch {
 	case text == "":
 	case p.row != 0:
-		w.every = w.t.r.opts.Previews.PreviewEvery(p.at) / 4
 		w.t.r.opts.Previews.Show(p.at, p.row, text)
 	default:
 		w.begin(text)

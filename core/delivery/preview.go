@@ -299,11 +299,17 @@ func (w *worker) arrived(row store.Outbox) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.drafts, row.Preview)
-	if d := w.drafts[row.ID]; d != nil {
-		d.shown, d.early = row.Text, false
-		d.from = w.s.opts.World.Now().Add(d.every)
-		d.plan()
+	if row.Kind != store.OutPreview {
+		return
 	}
+	d := w.drafts[row.ID]
+	if d == nil {
+		d = &draft{w: w, row: row.ID, every: w.caps.StreamEvery, next: row.Text}
+		w.drafts[row.ID] = d
+	}
+	d.shown, d.early = row.Text, false
+	d.from = w.s.opts.World.Now().Add(d.every)
+	d.plan()
 }
 
 // replace makes the preview of a row into its first part; ok is true where the

@@ -55,6 +55,11 @@ type platform struct {
 	script func(out core.Outgoing, call int) fault
 	active int
 	most   int
+
+	every time.Duration // StreamEvery
+	edits []string      // "id text" of every edit that took place
+	asked int           // calls of Replace and Delete
+	edit  func(id string, call int) fault
 }
 
 func newPlatform(native bool, c core.Clock) *platform {
@@ -62,7 +67,7 @@ func newPlatform(native bool, c core.Clock) *platform {
 }
 
 func (p *platform) Describe() core.Capabilities {
-	return core.Capabilities{TextLimit: 2000, TextUnit: "utf16", NativeIdempotency: p.native, Groups: true, Threads: true}
+	return core.Capabilities{TextLimit: 2000, TextUnit: "utf16", NativeIdempotency: p.native, Groups: true, Threads: true, StreamEvery: p.every}
 }
 func (p *platform) Run(context.Context, core.Intake) error { return nil }
 func (p *platform) Probe(context.Context) core.Health      { return core.Health{OK: true} }
@@ -117,6 +122,71 @@ func (p *platform) answer(out core.Outgoing, f fault) (core.Receipt, error) {
 		return core.Receipt{}, nil
 	}
 	return core.Receipt{ID: id}, nil
+}
+
+// Replace and Delete change the post with the id; a deleted one has no text.
+func (p *platform) Replace(ctx context.Context, id string, with core.Outgoing) error {
+	return p.change(ctx, id, with.Text, with.Draft)
+}
+
+func (p *platform) Delete(ctx context.Context, _ core.Address, id string) error {
+	return p.change(ctx, id, "", false)
+}
+
+func (p *platform) change(ctx context.Context, id, text string, draft bool) error {
+	p.mu.Lock()
+	p.asked++
+	var f fault
+	if p.edit != nil {
+		f = p.edit(id, p.asked)
+	}
+	p.mu.Unlock()
+	if f.panics {
+		panic("adapter")
+	}
+	if f.slow > 0 {
+		if err := p.clock.Sleep(ctx, f.slow); err != nil {
+			return &core.SendError{Class: core.SendAmbiguous, Err: err}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f.class == "" || f.effect {
+		var n int
+		_, _ = fmt.Sscanf(id, "m%d", &n)
+		if post := &p.posts[n-1]; post.Text == "" {
+			f.class = core.SendInvalid
+		} else {
+			post.Text, post.Draft = text, draft
+			p.edits = append(p.edits, id+" "+text)
+		}
+	}
+	if f.class != "" {
+		return &core.SendError{Class: f.class, RetryAfter: f.after, Err: errors.New("refused by the platform")}
+	}
+	return nil
+}
+
+// seen returns what stands on the platform; drafts are marked.
+func (p *platform) seen() (out []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.posts {
+		switch {
+		case m.Draft && m.Text != "":
+			out = append(out, m.Text+"...")
+		case m.Text != "":
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// edited returns the edits that took place.
+func (p *platform) edited() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.edits)
 }
 
 // always answers every call with f.
@@ -239,6 +309,12 @@ func newRig(t tb, dir string, native bool, with func(*Options)) *rig {
 	r.up()
 	r.quiet()
 	return r
+}
+
+// streaming has the platform show answers while they are written.
+func (r *rig) streaming() {
+	r.platform.every = time.Second
+	r.restart()
 }
 
 func (r *rig) account() Account { return Account{Channel: "fake", ID: "default", Adapter: r.platform} }

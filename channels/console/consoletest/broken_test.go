@@ -48,6 +48,17 @@ func (b *broken) Fetch(ctx context.Context, from core.Address, f core.Attachment
 	return content, err
 }
 
+func (b *broken) Replace(ctx context.Context, id string, with core.Outgoing) error {
+	if b.bug == "edits nothing" {
+		return nil
+	}
+	return b.Adapter.(core.Streamer).Replace(ctx, id, with)
+}
+
+func (b *broken) Delete(ctx context.Context, to core.Address, id string) error {
+	return b.Adapter.(core.Deleter).Delete(ctx, to, id)
+}
+
 func (b *broken) Run(ctx context.Context, in core.Intake) error {
 	if b.bug == "leaks" {
 		forever := make(chan struct{})
@@ -88,6 +99,7 @@ func TestSuiteCatches(t *testing.T) {
 		"does not classify":  "SendFailures",
 		"leaks":              "StopAndStartAgain",
 		"cuts files":         "Files",
+		"edits nothing":      "Preview",
 	} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()

@@ -48,6 +48,23 @@ func TestScreenShowsEachChangeOnce(t *testing.T) {
 	require.Empty(t, s.Apply(console.Feed{Messages: []console.Message{{ID: "m8", Conversation: "other", Text: "x", Changed: 6}}}))
 }
 
+func TestScreenShowsAnAnswerOnceItIsWhole(t *testing.T) {
+	s := newScreen()
+	m := said("m1", "", bot, "hel", 1)
+	m.Draft = true
+	require.Empty(t, s.Apply(console.Feed{Messages: []console.Message{m}}))
+	m.Text, m.EditedAt, m.Changed = "hello th", 5, 2
+	require.Empty(t, s.Apply(console.Feed{Messages: []console.Message{m}}))
+	m.Text, m.Draft, m.Changed = "hello there", false, 3
+	require.Equal(t, []chat.Line{{Place: "main", Here: true, From: "skein", Text: "hello there"}}, s.Apply(console.Feed{Messages: []console.Message{m}}))
+
+	gone := said("m2", "", bot, "x", 4)
+	gone.Draft = true
+	require.Empty(t, s.Apply(console.Feed{Messages: []console.Message{gone}}))
+	gone.Deleted, gone.Draft, gone.Changed = true, false, 5
+	require.Empty(t, s.Apply(console.Feed{Messages: []console.Message{gone}}), "what was never shown does not go")
+}
+
 func TestScreenAuthors(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -211,3 +211,43 @@ func testOutboxParts(s *suite) {
 	require.Equal(s, store.OutWithdrawn, receipt(0, "p0", false))
 	require.Equal(s, store.OutSent, receipt(1, "p1", true))
 }
+
+func testPreviews(s *suite) {
+	at := address("t1")
+	kind := func(k store.OutboxKind, preview int64) store.Outbox {
+		return store.Outbox{Kind: k, Address: at, Session: 7, Text: "It", Preview: preview}
+	}
+	open := func() []int64 {
+		return s.outboxIDs(func(tx *store.Tx) ([]store.Outbox, error) { return tx.OpenPreviews(7) })
+	}
+	standing := func() []string {
+		return get(s, func(tx *store.Tx) ([]string, error) { return tx.StandingPreviews(at) })
+	}
+	claimed := func(id int64) bool {
+		return get(s, func(tx *store.Tx) (bool, error) { return tx.PreviewClaimed(id) })
+	}
+	p := s.post(kind(store.OutPreview, 0))
+	s.post(kind(store.OutFinal, 0))
+	require.Equal(s, []int64{p}, open())
+	require.Empty(s, standing(), "it has no id yet")
+	s.write(func(tx *store.Tx) error { _, err := tx.RecordReceipt(p, 0, "m1", true, 5); return err })
+	require.Equal(s, []int64{p}, open())
+	require.Equal(s, []string{"m1"}, standing())
+	require.False(s, claimed(p))
+	require.Empty(s, s.outboxIDs(func(tx *store.Tx) ([]store.Outbox, error) { return tx.OpenPreviews(8) }))
+
+	final := s.post(kind(store.OutFinal, p))
+	require.Equal(s, p, s.outboxNow(final).Preview)
+	require.True(s, claimed(p))
+	require.Empty(s, open())
+	s.write(func(tx *store.Tx) error { _, err := tx.WithdrawOutbox(7, 6); return err })
+	require.False(s, claimed(p), "an answer that was taken back replaces nothing")
+	require.Equal(s, []int64{p}, open())
+
+	s.write(func(tx *store.Tx) error { return tx.ClosePreview(p, 9) })
+	require.Equal(s, store.OutWithdrawn, s.outboxNow(p).State)
+	require.Empty(s, open())
+	require.Empty(s, standing())
+	s.write(func(tx *store.Tx) error { return tx.ClosePreview(final, 9) })
+	require.Equal(s, core.Millis(6), s.outboxNow(final).EndedAt, "no preview")
+}

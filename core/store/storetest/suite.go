@@ -69,6 +69,7 @@ func Run(t *testing.T, b Backend) {
 		{"BindingLists", testBindingLists},
 		{"BindingBusy", testBindingBusy},
 		{"Outbox", testOutbox},
+		{"Previews", testPreviews},
 		{"OutboxOnce", testOutboxOnce},
 		{"OutboxStates", testOutboxStates},
 		{"OutboxParts", testOutboxParts},
