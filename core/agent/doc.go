@@ -16,6 +16,9 @@
 // A model that fails in passing is asked again after a pause, and one that goes
 // on failing is followed by the agent's fallbacks (ask.go).
 //
+// An answer that takes a while is shown while it is written (preview.go): its
+// beginning is a row of the outbox, which the end of the turn has replaced.
+//
 // Before a call the request is made to fit the model that is asked (fit.go). For
 // the turn's own model that is a compaction (compact.go): plan.go decides, purely,
 // what stays and what is summarised, summary.go has the model write the summary,

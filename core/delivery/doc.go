@@ -53,6 +53,20 @@
 // is logged, counted, and told through [Options.OnGaveUp]. The address never
 // changes except to the parent conversation.
 //
+// # Previews
+//
+// A preview (store.OutPreview) is sent like any message and then edited in
+// place, with the newest text of [Service.Show], at most once each
+// core.Capabilities.StreamEvery and never before its receipt is stored. Edits
+// are not rows: one that a crash swallows is followed by another. The row that
+// names it (store.Outbox.Preview) goes through the same lane behind it, waits
+// for an edit on its way, and edits the preview into its own first part; that
+// is as good as a send, and repeated as often as it takes. Where the platform
+// refuses the edit for good, the message is sent instead, and a row
+// store.OutRetract, written with its receipt, deletes the preview. Previews and
+// removals that fail are logged, and nobody is told. On a platform without
+// idempotency a preview whose first send is in doubt may stand for ever.
+//
 // # Work
 //
 // A row that is due counts as work of the world from its commit to its end; one
