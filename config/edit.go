@@ -26,7 +26,8 @@ type Edit struct {
 	// Plan is what changes. It is empty if the configuration was not valid
 	// before.
 	Plan Plan
-	// Warnings are what is doubtful afterwards.
+	// Warnings are what is doubtful afterwards: what was not before, and what is
+	// about the key or something around it.
 	Warnings Warnings
 }
 

@@ -26,6 +26,8 @@ const (
 	PartAttachments Part = "attachments"
 	PartSessions    Part = "session tools"
 	PartAnnounce    Part = "announce timeout"
+	PartCredentials Part = "credentials of agents"
+	PartPairing     Part = "pairing"
 )
 
 // Parts is the set of optional parts that a build has.
@@ -37,7 +39,7 @@ func AllParts() Parts {
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
 		PartBudgets, PartAttachments,
-		PartSessions, PartAnnounce,
+		PartSessions, PartAnnounce, PartCredentials, PartPairing,
 	}
 }
 
@@ -61,12 +63,19 @@ func (c *Config) uses() []use {
 	for _, name := range c.Channels.Names() {
 		add(name != "console", Part(name), "channels", name)
 	}
+	if console := c.Channels.Console; console != nil {
+		add(console.DMPolicy == DMPairing, PartPairing, "channels", "console", "dmPolicy")
+		for _, name := range console.AccountNames() {
+			add(console.Accounts[name].DMPolicy == DMPairing, PartPairing, "channels", "console", "accounts", name, "dmPolicy")
+		}
+	}
 	add(c.Gateway.HTTP != nil, PartHTTP, "gateway", "http")
+	add(c.Gateway.PublicURL != "", PartHTTP, "gateway", "publicUrl")
 	add(len(c.Plugins.Entries) > 0, PartPlugins, "plugins", "entries")
 	add(c.source.tree.At("skills", "paths") != nil, PartSkills, "skills", "paths")
 	add(len(c.Cron.Jobs) > 0, PartCron, "cron", "jobs")
 	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
-	add(len(c.Tools.Approval.Require) > 0, PartApproval, "tools", "approval")
+	add(len(c.Tools.Approval.Require)+len(c.Tools.Approval.Approvers) > 0, PartApproval, "tools", "approval")
 	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
@@ -78,6 +87,7 @@ func (c *Config) uses() []use {
 		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
 		add(a.Limits.isActive(), PartBudgets, "agents", "entries", id, "limits")
+		written(PartCredentials, "agents", "entries", id, "auth")
 	}
 	return found
 }
@@ -95,6 +105,10 @@ func (d *decoder) checkParts(c *Config) {
 			continue
 		}
 		c.source.inactive = append(c.source.inactive, u.path.String())
-		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), "the key is checked and has no effect")
+		effect := "the key is checked and has no effect"
+		if u.part == PartPairing {
+			effect = "nobody can ask to be heard, only people of allowFrom are"
+		}
+		d.warn(c, u.path, fmt.Sprintf("not in this build: %s", u.part), effect)
 	}
 }

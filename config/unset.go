@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -113,11 +114,26 @@ func (e *Edit) check(file string, before *Document, path Path, want *json5.Node,
 	if err != nil {
 		return err
 	}
-	e.Warnings = warnings
-	if inUse, _, err := decodeDocument(before, opts); err == nil {
+	inUse, known, err := decodeDocument(before, opts)
+	if err == nil {
 		e.Plan = Diff(inUse, next)
 	}
+	e.Warnings = raised(warnings, known, path.String())
 	return nil
+}
+
+// raised leaves out the warnings that were known before an edit and are not
+// about its key. Positions do not count: the edit moves them.
+func raised(now, known Warnings, path string) Warnings {
+	var out Warnings
+	for _, w := range now {
+		same := func(k Problem) bool { return k.Path == w.Path && k.Message == w.Message }
+		rest, around := strings.CutPrefix(path, w.Path)
+		if around = around && (rest == "" || rest[0] == '.' || rest[0] == '['); around || !slices.ContainsFunc(known, same) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // Lock waits until nobody else edits the configuration in a file's folder, and

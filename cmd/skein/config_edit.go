@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -112,7 +114,11 @@ takes to apply the change: live, channel, plugin or restart. Secrets are masked.
 				if err != nil {
 					return err
 				}
-				fmt.Fprint(e.stdout, config.Diff(defaults, cfg))
+				fmt.Fprint(e.stdout, slices.DeleteFunc(config.Diff(defaults, cfg), func(c config.Change) bool {
+					was, before := defaults.Effective(c.Path)
+					is, after := cfg.Effective(c.Path)
+					return before == nil && after == nil && bytes.Equal(was, is)
+				}))
 				return nil
 			}
 			name, err := e.existing(args[0])

@@ -99,6 +99,9 @@ func problem(code string, err error) app.FindingView {
 	if errors.As(err, &coded) {
 		f.Code, f.Text, f.Remedy = coded.Code, coded.Text, coded.Remedy
 	}
+	if f.Code == "config_invalid" && f.Remedy == "" {
+		f.Remedy = "correct the file; a gateway that runs goes on with the configuration before"
+	}
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,10 @@ func does(f action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)
 		var usage usageError
+		var coded *core.Error
+		if errors.As(err, &coded) && slices.Contains([]string{"bad_request", "bad_person"}, coded.Code) {
+			return err // what was asked for is a mistake in the command line, whoever finds it
+		}
 		if err == nil || errors.As(err, &usage) || errors.Is(err, errBadScript) {
 			return err
 		}

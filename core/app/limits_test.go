@@ -74,6 +74,26 @@ func TestOnePersonWritesTooFast(t *testing.T) {
 	require.Equal(t, 3+3+30, n)
 }
 
+// TestEachLimitIsTold: who was told to wait a minute is told all the same that
+// the day is over, and each of the two only once an hour.
+func TestEachLimitIsTold(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{ limits: { perUser: { messagesPerMinute: 2, turnsPerDay: 3 } } }`, "")
+	for i := range 4 {
+		s.says("bob", "dm:bob", fmt.Sprint("fast ", i))
+	}
+	s.pass(2 * time.Minute)
+	for i := range 3 {
+		s.says("bob", "dm:bob", fmt.Sprint("slower ", i))
+		s.pass(2 * time.Minute)
+	}
+	n, other := s.answers("dm:bob")
+	require.Equal(t, 3, n)
+	require.Len(t, other, 2)
+	require.Contains(t, other[0], "wait a minute")
+	require.Contains(t, other[1], "today")
+}
+
 // TestALimitIsTheAccounts: a channel and an account override the limit.
 func TestALimitIsTheAccounts(t *testing.T) {
 	t.Parallel()

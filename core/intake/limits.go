@@ -9,7 +9,7 @@ import (
 	"github.com/skein-bot/skein/core/store"
 )
 
-// tellEvery is how often one person is told that a limit is reached.
+// tellEvery is how often one person is told that one limit is reached.
 const tellEvery = time.Hour
 
 // overLimit counts a message that was admitted, and reports whether it is over
@@ -67,15 +67,15 @@ func (s *Service) useOfToday(tx *store.Tx, person string, now core.Millis, use *
 	return err
 }
 
-// tellLimit tells the author of a message that it was left out, once an hour,
-// with how many went the same way since the last time. Another bot is told
+// tellLimit tells the author of a message that it was left out, once an hour for
+// each limit, with how many went the same way since the last time. Another bot is told
 // nothing: it might answer.
 func (s *Service) tellLimit(tx *store.Tx, m core.Message, person string, over policy.Limit, missed int) (told bool, err error) {
 	if m.Author.Bot {
 		return false, nil
 	}
 	now := s.World.Now()
-	first, err := tx.FirstNotice("limit/"+person, now, now.Add(-tellEvery))
+	first, err := tx.FirstNotice("limit/"+string(over)+"/"+person, now, now.Add(-tellEvery))
 	if err != nil || !first {
 		return false, err
 	}

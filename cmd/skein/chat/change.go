@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"strings"
 
 	"github.com/skein-bot/skein/channels/console"
 )
@@ -37,8 +38,8 @@ func (s *session) change(ctx context.Context, c console.MessageChange, failed st
 	s.settling = s.Terminal == nil && s.Settled != nil
 }
 
-// newest returns the newest message of this person here, the zero message if
-// there is none.
+// newest returns the newest message of this person here that is no command, the
+// zero message if there is none.
 func (s *session) newest(ctx context.Context) (console.Message, error) {
 	feed, err := s.People.Feed(ctx, console.FeedRequest{Conversation: s.Conversation, Thread: s.screen.Here(), Only: true, Last: lately})
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *session) newest(ctx context.Context) (console.Message, error) {
 	}
 	var newest console.Message
 	for _, m := range feed.Messages { // in the order of their changes
-		if m.By.ID == s.User && !m.Deleted && m.Seq > newest.Seq {
+		if m.By.ID == s.User && !m.Deleted && !strings.HasPrefix(m.Text, "/") && m.Seq > newest.Seq {
 			newest = m
 		}
 	}

@@ -2,6 +2,7 @@ package fullscreen
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,11 +18,12 @@ func (m *Model) reword(text string) tea.Cmd {
 	return m.change(console.MessageChange{Op: console.OpEdit, Text: text})
 }
 
-// change does something to the newest message of this person here.
+// change does something to the newest message of this person here that is no
+// command.
 func (m *Model) change(c console.MessageChange) tea.Cmd {
 	p := m.places.here
 	for _, x := range p.messages {
-		if x.By.ID == m.o.User && !x.pending && !x.notice && !x.Deleted {
+		if x.By.ID == m.o.User && !x.pending && !x.notice && !x.Deleted && !strings.HasPrefix(x.Text, "/") {
 			c.ID = x.ID
 		}
 	}

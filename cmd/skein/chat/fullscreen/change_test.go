@@ -35,16 +35,16 @@ func TestTheNewestMessageIsChanged(t *testing.T) {
 	}
 	require.Empty(t, line("/edit hello"))
 	require.Equal(t, textNothingHere, m.notice)
-	for _, words := range []string{"one", "two"} {
+	for _, words := range []string{"one", "two", "/status"} {
 		posted, err := hub.Post(t.Context(), console.Post{By: console.User{ID: console.Local}, Conversation: console.Main, Text: words})
 		require.NoError(t, err)
 		here.put(posted)
 	}
-	require.Equal(t, []text{{"one", false}, {"two", false}}, line("/edit"))
+	require.Equal(t, []text{{"one", false}, {"two", false}, {"/status", false}}, line("/edit"))
 	require.Equal(t, textEditWhat, m.notice)
-	require.Equal(t, []text{{"one", false}, {"two words", false}}, line("/edit two words"))
-	require.Equal(t, []text{{"one", false}, {"", true}}, line("/delete"))
-	require.Equal(t, []text{{"uno", false}, {"", true}}, line("/edit uno"), "the newest that is left")
+	require.Equal(t, []text{{"one", false}, {"two words", false}, {"/status", false}}, line("/edit two words"), "not the command")
+	require.Equal(t, []text{{"one", false}, {"", true}, {"/status", false}}, line("/delete"))
+	require.Equal(t, []text{{"uno", false}, {"", true}, {"/status", false}}, line("/edit uno"), "the newest that is left")
 
 	_, err = hub.Change(t.Context(), console.MessageChange{By: console.User{ID: console.Local}, ID: here.messages[0].ID, Op: console.OpDelete})
 	require.NoError(t, err)
