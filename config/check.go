@@ -16,6 +16,7 @@ func (d *decoder) check(c *Config) {
 	for _, m := range c.modelUses() {
 		d.checkModel(c, m)
 	}
+	d.checkRules(c)
 	d.checkAgents(c)
 	d.checkRoutes(c)
 	d.checkAgentNames(c)
@@ -128,6 +129,21 @@ func (d *decoder) checkModel(c *Config, use modelUse) {
 	d.warn(c, use.path, fmt.Sprintf("the model %q is not described, so its context window and price are unknown", use.model), suggestion)
 }
 
+// checkRules warns of scripted providers whose file of rules is not there; the
+// gateway would not start.
+func (d *decoder) checkRules(c *Config) {
+	if !isFile(c.Path()) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models.Providers)) {
+		if p := c.Models.Providers[name]; p.Type == ProviderScripted && p.File != "" {
+			if _, err := d.opts.readFile()(p.File); err != nil {
+				d.warn(c, Path{"models", "providers", name, "file"}, fmt.Sprintf("the rules of the scripted model cannot be read: %v", err), "write that file, or name another; without it the gateway does not start")
+			}
+		}
+	}
+}
+
 // checkAgents checks what each agent needs and what its sub-agents may do.
 func (d *decoder) checkAgents(c *Config) {
 	d.checkTreeRuns(c, Path{"agents", "defaults", "subagents"}, c.Agents.Defaults.Subagents.SubagentRules, SubagentRules{})
@@ -140,7 +156,7 @@ func (d *decoder) checkAgents(c *Config) {
 		entry := c.Agents.Entries[id]
 		d.checkTreeRuns(c, path.Child("subagents"), entry.Subagents.SubagentRules, c.Agents.Defaults.Subagents.SubagentRules)
 		if _, err := c.Instructions(id, d.opts); err != nil && isFile(c.Path()) {
-			d.warn(c, path.Child("instructions"), err.Error(), "")
+			d.warn(c, path.Child("instructions"), err.Error(), "write that file, or name another")
 		}
 	}
 }

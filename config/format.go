@@ -30,7 +30,8 @@ const agentIDWords = "an agent id: up to 64 of a-z, 0-9, _ and -, starting with 
 func checkFormat(format, text string) *formatFault {
 	switch format {
 	case "url":
-		if u, err := url.Parse(text); err != nil || u.Scheme == "" || u.Host == "" {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, strings.ToLower(u.Scheme)) {
 			return &formatFault{expected: "a URL such as https://host:port/path"}
 		}
 	case "model":

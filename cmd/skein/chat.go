@@ -134,6 +134,9 @@ func (e *env) chat(ctx context.Context, o chatOptions) error {
 
 // talk runs the chat itself: on the whole terminal, or line by line.
 func (e *env) talk(ctx context.Context, people console.People, c *client, o chatOptions, attached bool) error {
+	if err := isHere(ctx, c); err != nil {
+		return err
+	}
 	conversation, err := conversationOf(ctx, people, o)
 	if err != nil {
 		return err
@@ -142,6 +145,22 @@ func (e *env) talk(ctx context.Context, people console.People, c *client, o chat
 		return e.talkOnScreen(ctx, people, c, conversation, o, attached)
 	}
 	return e.talkInLines(ctx, people, c, conversation, o, attached)
+}
+
+// isHere refuses a chat with a node whose console another node of the store
+// has: nothing that is written here would be read.
+func isHere(ctx context.Context, c *client) error {
+	var status app.StatusView
+	if err := c.get(ctx, "/status", nil, &status); err != nil {
+		return err
+	}
+	for _, account := range status.Channels {
+		if account.Channel == console.Channel && account.Account == console.DefaultAccount && account.State == app.AccountElsewhere {
+			return core.Errorf("chat_elsewhere", "another node of this store has the console").
+				WithRemedy("run `skein chat` on that node, or stop it: another one takes the console over then")
+		}
+	}
+	return nil
 }
 
 // conversationOf returns the conversation with the agent that is asked for: the

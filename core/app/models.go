@@ -77,7 +77,7 @@ func (a *App) scripted(name string, p config.Provider) (model.Provider, error) {
 	if p.File != "" {
 		src, err := os.ReadFile(p.File)
 		if err != nil {
-			return nil, fmt.Errorf("the rules of the scripted model: %w", err)
+			return nil, fmt.Errorf("the rules of the scripted model: %w (write that file, or name another as models.providers.%s.file)", err, name)
 		}
 		if rules, err = ParseScript(p.File, src); err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ type ChannelView struct {
 	Channel string `json:"channel"`
 	// Name of the account.
 	Account string `json:"account"`
-	// State of the account: starting, running, retrying (waits after a failure), stopped (a failure that trying again cannot cure) or offline (no gateway runs).
+	// State of the account: starting, running, retrying (waits after a failure), stopped (a failure that trying again cannot cure), elsewhere (another node of the store has it) or offline (no gateway runs).
 	State AccountState `json:"state"`
 	// Since when it is in that state.
 	Since core.Millis `json:"since,omitempty"`
