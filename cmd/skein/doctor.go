@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,8 @@ func (e *env) examine(ctx context.Context) app.DoctorView {
 	}
 	for _, w := range warnings {
 		d.Add(app.FindingView{
-			Level: app.LevelNotice, Code: "config_warning", Subject: w.Path, Text: w.String(), Remedy: "`skein config check` lists all of them",
+			Level: app.LevelNotice, Code: "config_warning", Subject: w.Path, Text: fmt.Sprintf("%s (%s)", w.Message, w.Pos),
+			Remedy: strings.TrimPrefix(w.Suggestion+"; `skein config check` lists all warnings", "; "),
 		})
 	}
 	return d

@@ -108,6 +108,9 @@ func (r *reloading) follow(cfg *config.Config, refused bool) {
 }
 
 func (r *reloading) refuse(err error, asked bool) {
+	if core.ErrorCode(err) == "config_invalid" && errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err) // the text below says the rest
+	}
 	r.mu.Lock()
 	known := r.refused == err.Error()
 	r.refused = err.Error()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -231,7 +232,7 @@ func (a *App) lookAtReload(d *DoctorView) {
 	a.mu.Unlock()
 	if refused != nil {
 		d.Add(FindingView{
-			Level: LevelProblem, Code: "config_invalid", Subject: a.live().cfg.Path(), Text: "the changed configuration is not in force: " + refused.Error(),
+			Level: LevelProblem, Code: "config_invalid", Subject: a.live().cfg.Path(), Text: "the changed configuration is not in force: " + errors.Unwrap(refused).Error(),
 			Remedy: "`skein config check` says what is wrong; the file is read again when it changes",
 		})
 	}
