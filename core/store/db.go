@@ -151,10 +151,12 @@ type Pending struct {
 	err  error // valid after done
 	ferr error // of fn itself, valid after ran
 	tx   *Tx
-	// Of PostgreSQL: the sessions that this try locked, and the units whose
-	// OnCommit functions come first.
+	// Of PostgreSQL: the sessions that this try locked, the channel that is
+	// closed once the try is over, and those of the tries whose OnCommit
+	// functions come first.
 	locked []int64
-	after  []*Pending
+	over   chan struct{}
+	after  []<-chan struct{}
 	onEnd  []func(err error) // called once the unit has ended, however
 }
 

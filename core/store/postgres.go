@@ -41,9 +41,11 @@ type postgres struct {
 	mu      sync.Mutex
 	closing bool
 	units   sync.WaitGroup
-	// holders is, for each session, the unit of this process that locked it
-	// last: its OnCommit functions run before those of the next.
-	holders map[int64]*Pending
+	// holders is, for each session, the try of a unit of this process that
+	// locked it last (Pending.over): its OnCommit functions run before those of
+	// the next. It is a try and not a unit: one that is rolled back holds nobody
+	// up, least of all the one that its unit's next try comes after.
+	holders map[int64]chan struct{}
 
 	hints   *hints
 	cursors *cursors
@@ -75,7 +77,7 @@ func openPostgres(ctx context.Context, db *DB, opts Options) (*postgres, error) 
 	}
 	p := &postgres{
 		db: db, log: opts.Log, config: config, readOnly: opts.ReadOnly,
-		writers: slots(pgWriters), readers: slots(pgReaders), holders: make(map[int64]*Pending),
+		writers: slots(pgWriters), readers: slots(pgReaders), holders: make(map[int64]chan struct{}),
 	}
 	if err := p.prepare(ctx); err != nil {
 		return nil, err

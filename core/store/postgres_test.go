@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/store/storetest"
@@ -101,4 +104,44 @@ func TestPositionsTakenTogether(t *testing.T) {
 	require.Eventually(t, func() bool { return read() == "3" }, 5*time.Second, 5*time.Millisecond, "what was left is written at the end")
 	require.NoError(t, set("4"))
 	require.Equal(t, "4", read())
+}
+
+// TestPostgresUnitsThatRunAgain: a try that was rolled back holds nobody up,
+// though another unit got its lock and the next try came after that one.
+func TestPostgresUnitsThatRunAgain(t *testing.T) {
+	s, ok := server(t)
+	if !ok {
+		return
+	}
+	db, err := tryOpen(store.Options{URL: pgtest.New(t, s), Rehearse: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	var session store.Session
+	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+		session, err = tx.InsertSession(store.Session{Key: "agent:main:a", Agent: "main", Kind: core.SessionDirect, CreatedAt: 1, UsedAt: 1})
+		return err
+	}))
+	var units []*store.Pending
+	var committed atomic.Int64
+	for range 300 {
+		units = append(units, db.Submit(t.Context(), func(tx *store.Tx) error {
+			tx.OnCommit(func() { committed.Add(1) })
+			return tx.LockSession(session.ID)
+		}))
+	}
+	done := make(chan error, 1)
+	go func() {
+		var errs []error
+		for _, u := range units {
+			errs = append(errs, u.Wait())
+		}
+		done <- errors.Join(errs...)
+	}()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		require.FailNow(t, "units wait for each other")
+	}
+	require.Equal(t, int64(300), committed.Load())
 }

@@ -106,7 +106,7 @@ func (p *postgres) rehearse(u *Pending, conn *pgx.Conn) {
 // this process that held the same sessions before.
 func (p *postgres) answer(u *Pending, err error) {
 	for _, before := range u.after {
-		<-before.done
+		<-before
 	}
 	u.err, u.ferr = err, err
 	if err == nil {
@@ -128,23 +128,29 @@ func (p *postgres) answer(u *Pending, err error) {
 func (p *postgres) holds(u *Pending, session int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if before := p.holders[session]; before != nil && before != u {
+	if u.over == nil {
+		u.over = make(chan struct{})
+	}
+	if before := p.holders[session]; before != nil && before != u.over {
 		u.after = append(u.after, before)
 	}
-	p.holders[session] = u
+	p.holders[session] = u.over
 	u.locked = append(u.locked, session)
 }
 
-// release forgets what a unit held in a try that is over.
+// release ends a try: those that came after it go on.
 func (p *postgres) release(u *Pending) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, session := range u.locked {
-		if p.holders[session] == u {
+		if p.holders[session] == u.over {
 			delete(p.holders, session)
 		}
 	}
-	u.locked = u.locked[:0]
+	if u.over != nil {
+		close(u.over)
+	}
+	u.locked, u.over, u.after = u.locked[:0], nil, nil
 }
 
 // transient reports whether a unit that failed so may succeed in another try:
