@@ -57,15 +57,14 @@ func TestPostgres(t *testing.T) {
 			return openAt(t, url)
 		},
 	})
+	t.Run("PositionsTakenTogether", func(t *testing.T) { testPositionsTakenTogether(t, s) })
+	t.Run("UnitsThatRunAgain", func(t *testing.T) { testUnitsThatRunAgain(t, s) })
 }
 
-// TestPositionsTakenTogether: many messages of one account at once leave a
+// testPositionsTakenTogether: many messages of one account at once leave a
 // position that is one of theirs, and none waits for the others' commits.
-func TestPositionsTakenTogether(t *testing.T) {
-	s, ok := server(t)
-	if !ok {
-		return
-	}
+func testPositionsTakenTogether(t *testing.T, s string) {
+	t.Helper()
 	db, err := tryOpen(store.Options{URL: pgtest.New(t, s)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -106,13 +105,10 @@ func TestPositionsTakenTogether(t *testing.T) {
 	require.Equal(t, "4", read())
 }
 
-// TestPostgresUnitsThatRunAgain: a try that was rolled back holds nobody up,
+// testUnitsThatRunAgain: a try that was rolled back holds nobody up,
 // though another unit got its lock and the next try came after that one.
-func TestPostgresUnitsThatRunAgain(t *testing.T) {
-	s, ok := server(t)
-	if !ok {
-		return
-	}
+func testUnitsThatRunAgain(t *testing.T, s string) {
+	t.Helper()
 	db, err := tryOpen(store.Options{URL: pgtest.New(t, s), Rehearse: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
