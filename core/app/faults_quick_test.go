@@ -1,0 +1,7 @@
+//go:build !slow
+
+package app_test
+
+// bothProtocols has each fault of a model played on both protocols; a quick run
+// alternates.
+const bothProtocols = false

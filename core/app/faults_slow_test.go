@@ -1,0 +1,6 @@
+//go:build slow
+
+package app_test
+
+// bothProtocols has each fault of a model played on both protocols.
+const bothProtocols = true
