@@ -14,8 +14,14 @@ type modelRequest = model.Request
 // BenchmarkMessageOneAtATime is the latency of an idle system: message in, the
 // model called, the answer out. Between two messages the same rows are written
 // in one bare commit, to a store of its own on the same disk: the limit.
-func BenchmarkMessageOneAtATime(b *testing.B) {
-	r, bare := newRig(b), newBare(b)
+func BenchmarkMessageOneAtATime(b *testing.B) { oneAtATime(b, newRig(b), newBare(b)) }
+
+// committer is the limit beside which messages are measured.
+type committer interface{ commit(tb testing.TB) time.Duration }
+
+// oneAtATime sends one message after the other, with a bare commit between two.
+func oneAtATime(b *testing.B, r *rig, bare committer) {
+	b.Helper()
 	for range 200 {
 		r.send(b, "warm")
 		bare.commit(b)

@@ -50,48 +50,20 @@ func newBareCommit(b *testing.B, address string) *bareCommit {
 	return &bareCommit{conn}
 }
 
-func (c *bareCommit) commit(b *testing.B) time.Duration {
-	b.Helper()
+func (c *bareCommit) commit(tb testing.TB) time.Duration {
+	tb.Helper()
 	began := time.Now()
-	_, err := c.conn.Exec(b.Context(), "INSERT INTO bare (body) VALUES ($1)", "a message of a person, as long as people write")
-	require.NoError(b, err)
+	_, err := c.conn.Exec(tb.Context(), "INSERT INTO bare (body) VALUES ($1)", "a message of a person, as long as people write")
+	require.NoError(tb, err)
 	return time.Since(began)
 }
 
 // BenchmarkPostgresOneAtATime is BenchmarkMessageOneAtATime on PostgreSQL, beside
 // a bare commit of one row on the same server.
 func BenchmarkPostgresOneAtATime(b *testing.B) {
-	r, address, ok := newPostgresRig(b)
-	if !ok {
-		return
+	if r, address, ok := newPostgresRig(b); ok {
+		oneAtATime(b, r, newBareCommit(b, address))
 	}
-	bare := newBareCommit(b, address)
-	for range 200 {
-		r.send(b, "warm")
-		bare.commit(b)
-	}
-	var in, toModel, toAnswer, limit []time.Duration
-	var spent time.Duration
-	n := 0
-	for b.Loop() {
-		limit = append(limit, bare.commit(b))
-		began := cpu()
-		x, y, z := r.send(b, fmt.Sprintf("g%d", n%16))
-		spent += cpu() - began
-		in, toModel, toAnswer = append(in, x), append(toModel, y), append(toAnswer, z)
-		n++
-	}
-	for _, m := range []struct {
-		name string
-		of   []time.Duration
-		q    float64
-	}{
-		{"bare-p50-µs", limit, .5}, {"bare-p99-µs", limit, .99}, {"intake-p50-µs", in, .5}, {"model-p50-µs", toModel, .5},
-		{"model-p99-µs", toModel, .99}, {"answer-p50-µs", toAnswer, .5},
-	} {
-		b.ReportMetric(float64(quantile(m.of, m.q).Microseconds()), m.name)
-	}
-	b.ReportMetric(float64(spent.Microseconds())/float64(n), "cpu-µs/msg")
 }
 
 // BenchmarkPostgres64Sessions is the throughput of one node at 64 conversations.

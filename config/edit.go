@@ -112,17 +112,9 @@ func splicePath(tree *json5.Node, path Path, text string, opts Options) (*Edit, 
 	if slices.ContainsFunc(missing, isIndex) {
 		return nil, InvalidError{{Pos: at.Pos, Path: path.String(), Message: "there is no such item", Suggestion: "set the list as a whole"}}
 	}
-	e := &Edit{File: at.Pos.File}
-	if !isFile(e.File) {
-		return nil, fmt.Errorf("%s is not a file", e.File)
-	}
-	var err error
-	if e.Old, err = opts.readFile()(e.File); err != nil {
-		return nil, err
-	}
-	own, err := json5.Parse(e.File, e.Old)
+	e, own, err := editOf(at.Pos.File, opts)
 	if err != nil {
-		return nil, syntaxProblems(err)
+		return nil, err
 	}
 	place := startingAt(own, at.Pos.Offset)
 	switch {
@@ -195,4 +187,21 @@ func (e *Edit) Write() error {
 		return fmt.Errorf("%s was changed by somebody else; nothing was written, try again", e.File)
 	}
 	return replaceFile(e.File, e.Old, e.New)
+}
+
+// editOf begins the edit of a file: what it holds now, and its own tree.
+func editOf(file string, opts Options) (*Edit, *json5.Node, error) {
+	e := &Edit{File: file}
+	if !isFile(file) {
+		return nil, nil, fmt.Errorf("%s is not a file", file)
+	}
+	var err error
+	if e.Old, err = opts.readFile()(file); err != nil {
+		return nil, nil, err
+	}
+	own, err := json5.Parse(file, e.Old)
+	if err != nil {
+		return nil, nil, syntaxProblems(err)
+	}
+	return e, own, nil
 }

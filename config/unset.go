@@ -52,17 +52,9 @@ func Unset(file, path string, opts Options) (*Edit, error) {
 
 // cut makes the new text of the file that holds a member.
 func cut(m *json5.Member, opts Options) (*Edit, error) {
-	e := &Edit{File: m.KeyPos.File}
-	if !isFile(e.File) {
-		return nil, fmt.Errorf("%s is not a file", e.File)
-	}
-	var err error
-	if e.Old, err = opts.readFile()(e.File); err != nil {
-		return nil, err
-	}
-	own, err := json5.Parse(e.File, e.Old)
+	e, own, err := editOf(m.KeyPos.File, opts)
 	if err != nil {
-		return nil, syntaxProblems(err)
+		return nil, err
 	}
 	object := holding(own, m.KeyPos.Offset)
 	if object == nil {
