@@ -17,7 +17,9 @@ type modelRequest = model.Request
 func BenchmarkMessageOneAtATime(b *testing.B) { oneAtATime(b, newRig(b), newBare(b)) }
 
 // committer is the limit beside which messages are measured.
-type committer interface{ commit(tb testing.TB) time.Duration }
+type committer interface {
+	commit(tb testing.TB) time.Duration
+}
 
 // oneAtATime sends one message after the other, with a bare commit between two.
 func oneAtATime(b *testing.B, r *rig, bare committer) {
