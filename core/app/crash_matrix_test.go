@@ -39,7 +39,8 @@ import (
 
 const (
 	matrixEnv   = "SKEIN_CRASH_MATRIX_CHILD"
-	matrixRuns  = 3 // passes of each point
+	leaseEnv    = "SKEIN_CRASH_MATRIX_LEASE" // of its node, matrixLease if unset
+	matrixRuns  = 3                          // passes of each point
 	matrixLease = 1500 * time.Millisecond
 	matrixModel = `{rules: [
   {when: {user: "/^research (\\w+) and (\\w+)/"}, call: [
@@ -88,9 +89,14 @@ func TestCrashMatrixChild(t *testing.T) {
 	cfg, _, err := config.Load(filepath.Join(dir, "skein.json5"), config.Options{})
 	require.NoError(t, err)
 	w := world.New(clock.Real{}, nil, uint64(time.Now().UnixNano()))
+	lease := matrixLease
+	if text, ok := os.LookupEnv(leaseEnv); ok {
+		lease, err = time.ParseDuration(text)
+		require.NoError(t, err)
+	}
 	a, err := app.New(app.Options{
 		Config: cfg, Channels: channels.New(console.Entry(nil)), World: w, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Tools: []core.Tool{marker{filepath.Join(dir, "marks")}},
-		Store: store.Options{NodeLease: matrixLease, Rehearse: pgtest.Rehearse()},
+		Store: store.Options{NodeLease: lease, Rehearse: pgtest.Rehearse()},
 	})
 	require.NoError(t, err)
 	if point, nth, ok := strings.Cut(os.Getenv("SKEIN_CRASH_AT"), ":"); ok {
