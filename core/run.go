@@ -87,6 +87,21 @@ type SpawnSpec struct {
 	// Policy is the sender policy of the turn that asked: what comes back from
 	// the child is handled under it.
 	Policy string `json:"policy,omitempty"`
+	// Budget is what the call asked for, nil for no limit of its own; what is
+	// left of the tree's budget holds as well.
+	Budget *Budget `json:"budget,omitempty"`
+	// Cwd is where the child's tools work, absolute and free of symlinks; "" is
+	// the workspace of its agent.
+	Cwd string `json:"cwd,omitempty"`
+	// Sandbox is "inherit": the level of the tool providers, as the requester has.
+	Sandbox string `json:"sandbox,omitempty"`
+}
+
+// Budget bounds what a run may use, its descendants included. A zero is no
+// limit of that kind.
+type Budget struct {
+	Tokens int64   `json:"tokens,omitempty"` // read and written
+	USD    float64 `json:"usd,omitempty"`    // by the configured prices
 }
 
 // Run is one execution that owes or tracks an outcome: the lineage row of a

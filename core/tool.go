@@ -43,6 +43,9 @@ type ToolScope struct {
 	Run     string
 	Reply   Address
 	Sender  Author
+	// Dir is the working directory of the call, an absolute path: relative
+	// names in its arguments start there. "" where the agent has none.
+	Dir string
 }
 
 // Tool is something an agent can call. Invoke is called by the turn, in a

@@ -21,6 +21,8 @@ const (
 	contextFork     = "fork"
 	cleanupKeep     = "keep"
 	cleanupDelete   = "delete"
+	sandboxInherit  = "inherit"
+	sandboxRequire  = "require"
 )
 
 // thinkingLevels are the levels a call may ask for.
@@ -28,20 +30,22 @@ var thinkingLevels = []string{"off", "minimal", "low", "medium", "high"}
 
 // spawnParams are the arguments of sessions_spawn.
 type spawnParams struct {
-	Task              string `json:"task"`
-	TaskName          string `json:"taskName"`
-	Label             string `json:"label"`
-	AgentID           string `json:"agentId"`
-	Runtime           string `json:"runtime"`
-	Model             string `json:"model"`
-	Thinking          string `json:"thinking"`
-	RunTimeoutSeconds *int64 `json:"runTimeoutSeconds"`
-	Thread            bool   `json:"thread"`
-	Mode              string `json:"mode"`
-	Context           string `json:"context"`
-	LightContext      bool   `json:"lightContext"`
-	Cleanup           string `json:"cleanup"`
-	Expects           *bool  `json:"expectsCompletionMessage"`
+	Task              string       `json:"task"`
+	TaskName          string       `json:"taskName"`
+	Label             string       `json:"label"`
+	AgentID           string       `json:"agentId"`
+	Runtime           string       `json:"runtime"`
+	Model             string       `json:"model"`
+	Thinking          string       `json:"thinking"`
+	RunTimeoutSeconds *int64       `json:"runTimeoutSeconds"`
+	Thread            bool         `json:"thread"`
+	Mode              string       `json:"mode"`
+	Context           string       `json:"context"`
+	LightContext      bool         `json:"lightContext"`
+	Cleanup           string       `json:"cleanup"`
+	Expects           *bool        `json:"expectsCompletionMessage"`
+	Sandbox           string       `json:"sandbox"`
+	Budget            *core.Budget `json:"budget"`
 }
 
 // deliveryParams belong to channel delivery, which is the requester's.
@@ -50,7 +54,7 @@ var deliveryParams = []string{"target", "channel", "to", "threadId", "thread_id"
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
 	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
-	"expectsCompletionMessage",
+	"expectsCompletionMessage", "sandbox", "budget",
 }
 
 var (
@@ -75,7 +79,10 @@ const SpawnSchema = `{
   "context":{"type":"string","enum":["isolated","fork"],"description":"fork starts from this conversation; use it sparingly."},
   "lightContext":{"type":"boolean","description":"true: a smaller prompt, without the files of the workspace; for small one-off work."},
   "cleanup":{"type":"string","enum":["keep","delete"]},
-  "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."}
+  "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."},
+  "sandbox":{"type":"string","enum":["inherit","require"],"description":"inherit: as you. require is refused where tools have no sandbox."},
+  "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
+   "tokens":{"type":"integer","minimum":1},"usd":{"type":"number","exclusiveMinimum":0}}}
  }}`
 
 // parseSpawn reads and checks the arguments; every refusal has a stable code.
@@ -100,6 +107,9 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, badJSON(err)
 	}
+	if err := checkBudget(keys["budget"], p.Budget); err != nil {
+		return p, err
+	}
 	err := p.check()
 	return p, err
 }
@@ -110,7 +120,8 @@ func badJSON(err error) error {
 	if !errors.As(err, &wrong) {
 		return core.Errorf("bad_params", "%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number"}[wrong.Type.Kind()]
+	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number",
+		reflect.Float64: "a number", reflect.Struct: "an object"}[wrong.Type.Kind()]
 	return core.Errorf("bad_params", "%s must be %s", wrong.Field, want)
 }
 
@@ -136,14 +147,49 @@ func (p *spawnParams) check() error {
 	if err := oneOf("context", &p.Context, "", contextIsolated, contextFork); err != nil {
 		return err
 	}
+	if err := oneOf("sandbox", &p.Sandbox, sandboxInherit, sandboxInherit, sandboxRequire); err != nil {
+		return err
+	}
 	if err := oneOf("cleanup", &p.Cleanup, cleanupKeep, cleanupKeep, cleanupDelete); err != nil {
 		return err
 	}
 	if p.Mode == modeSession && !p.Thread {
 		return core.Errorf("mode_needs_thread", "mode session needs thread: true").WithRemedy("use mode run, or ask for a thread")
 	}
+	if p.Sandbox == sandboxRequire {
+		return core.Errorf("sandbox", "sandbox require: no tool of this build runs in a sandbox").
+			WithRemedy("use sandbox inherit, or do without the sub-agent")
+	}
 	if p.Mode == modeSession && p.Cleanup == cleanupDelete {
 		return core.Errorf("bad_params", "cleanup delete does not go with mode session").WithRemedy("use cleanup keep")
+	}
+	return nil
+}
+
+// checkBudget refuses a budget that bounds nothing, or that a reader would take
+// for a bound.
+func checkBudget(raw json.RawMessage, b *core.Budget) error {
+	if b == nil {
+		return nil
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return core.Errorf("bad_params", "budget is not an object").WithRemedy("use {tokens, usd}")
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if key != "tokens" && key != "usd" {
+			return core.Errorf("unknown_param", "unknown parameter %q in budget", key).WithRemedy("known: tokens, usd")
+		}
+	}
+	_, tokens := keys["tokens"]
+	_, usd := keys["usd"]
+	switch {
+	case !tokens && !usd:
+		return core.Errorf("bad_params", "budget is empty").WithRemedy("give tokens, usd or both, or leave it out")
+	case tokens && b.Tokens < 1:
+		return core.Errorf("bad_params", "budget.tokens is %d", b.Tokens).WithRemedy("give at least 1, or leave it out")
+	case usd && b.USD <= 0:
+		return core.Errorf("bad_params", "budget.usd is %g", b.USD).WithRemedy("give more than 0, or leave it out")
 	}
 	return nil
 }

@@ -37,6 +37,14 @@ func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
 		{"context word", `{"task":"x","context":"whole"}`, "bad_params", "isolated or fork"},
 		{"cleanup word", `{"task":"x","cleanup":"burn"}`, "bad_params", "keep or delete"},
 		{"cleanup of a session", `{"task":"x","thread":true,"cleanup":"delete"}`, "bad_params", "mode session"},
+		{"sandbox word", `{"task":"x","sandbox":"on"}`, "bad_params", "inherit or require"},
+		{"sandbox", `{"task":"x","sandbox":"require"}`, "sandbox", "sandbox inherit"},
+		{"budget of nothing", `{"task":"x","budget":{}}`, "bad_params", "budget is empty"},
+		{"budget as a number", `{"task":"x","budget":7}`, "bad_params", "budget must be an object"},
+		{"budget of zero", `{"task":"x","budget":{"tokens":0}}`, "bad_params", "budget.tokens is 0"},
+		{"budget below zero", `{"task":"x","budget":{"usd":-1}}`, "bad_params", "budget.usd is -1"},
+		{"budget as text", `{"task":"x","budget":{"usd":"1"}}`, "bad_params", "budget.usd must be a number"},
+		{"budget by another name", `{"task":"x","budget":{"maxTokens":1}}`, "unknown_param", "known: tokens, usd"},
 		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +72,7 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 	for name := range schema.Properties {
 		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
 		if value == "" {
-			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
+			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "sandbox": `"inherit"`, "budget": `{"tokens":5}`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
 		}
 		if value == "" {
 			value = `"x"`

@@ -150,6 +150,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 	s.run.Spec = core.SpawnSpec{
 		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), LightContext: s.p.LightContext, Cleanup: s.p.Cleanup,
 		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
+		Sandbox: s.p.Sandbox, Budget: s.p.Budget,
 	}
 	s.run.Spec.ToolCeiling, err = s.ceiling(tx)
 	return err
