@@ -10,6 +10,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/target"
 	"github.com/skein-bot/skein/core/words"
 )
 
@@ -93,7 +94,7 @@ func (s Set) again(tx *store.Tx, key int64) (bool, Reply, error) {
 
 // agentSession returns the session of an agent for the place of the command,
 // and whether it had to be made.
-func (s Set) agentSession(tx *store.Tx, r Request, t Target) (session store.Session, made bool, err error) {
+func (s Set) agentSession(tx *store.Tx, r Request, t target.Target) (session store.Session, made bool, err error) {
 	m := r.Message
 	key := core.GroupKey(t.Agent, m.Address)
 	if m.Kind == core.Direct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/target"
 )
 
 func TestFocusInPlace(t *testing.T) {
@@ -143,7 +144,7 @@ func TestFocusOfAnAgentOpensItsSessionHere(t *testing.T) {
 func TestFocusRefusals(t *testing.T) {
 	r := newRig(t)
 	r.refused(CodeUsage, r.request("/focus"))
-	r.refused(CodeTargetUnknown, r.request("/focus nobody"))
+	r.refused(target.CodeUnknown, r.request("/focus nobody"))
 	require.Empty(t, r.bindings.calls)
 }
 

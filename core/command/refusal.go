@@ -1,41 +1,45 @@
 package command
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/target"
 	"github.com/skein-bot/skein/core/words"
 )
 
 // The codes of refusals that are decided here. Those of bindings are
-// threadbind's.
+// threadbind's, those of targets target's.
 const (
-	CodeUnknown         = "command_unknown"
-	CodeUsage           = "command_usage"
-	CodeTargetUnknown   = "target_unknown"
-	CodeTargetAmbiguous = "target_ambiguous"
-	CodeModelUnknown    = "model_unknown"
-	CodeQueueMode       = "queue_mode_unknown"
-	CodeRetryNothing    = "retry_nothing"
-	CodeRetryBusy       = "retry_busy"
-	CodeRetryOthers     = "retry_not_yours"
+	CodeUnknown      = "command_unknown"
+	CodeUsage        = "command_usage"
+	CodeModelUnknown = "model_unknown"
+	CodeQueueMode    = "queue_mode_unknown"
+	CodeRetryNothing = "retry_nothing"
+	CodeRetryBusy    = "retry_busy"
+	CodeRetryOthers  = "retry_not_yours"
 )
 
 func refuseUnknown(name string) *core.Error {
 	return words.RefuseCommandUnknown(CodeUnknown, core.Clip(name, nameLimit))
 }
 
-func refuseTarget(token string) *core.Error {
-	return words.RefuseTargetUnknown(CodeTargetUnknown, core.Clip(token, nameLimit))
-}
-
-func refuseAmbiguous(token string, candidates []string) *core.Error {
-	const most = 8
-	token = core.Clip(token, nameLimit)
-	if more := len(candidates) - most; more > 0 {
-		return words.RefuseTargetAmbiguousMore(CodeTargetAmbiguous, candidates[:most], more, token)
+// refuseTarget words a target.Failure for people; other errors stay as they
+// are.
+func refuseTarget(err error) error {
+	var f *target.Failure
+	if !errors.As(err, &f) {
+		return err
 	}
-	return words.RefuseTargetAmbiguous(CodeTargetAmbiguous, candidates, token)
+	token := core.Clip(f.Token, nameLimit)
+	names, more := target.Names(f.Candidates)
+	switch {
+	case len(names) == 0:
+		return words.RefuseTargetUnknown(f.Code(), token)
+	case more > 0:
+		return words.RefuseTargetAmbiguousMore(f.Code(), names, more, token)
+	}
+	return words.RefuseTargetAmbiguous(f.Code(), names, token)
 }
 
 func refuseModel(ref string) *core.Error {
@@ -44,16 +48,4 @@ func refuseModel(ref string) *core.Error {
 
 func refuseQueue(mode string) *core.Error {
 	return words.RefuseQueueMode(CodeQueueMode, core.Clip(mode, nameLimit))
-}
-
-// candidate names one of several targets.
-func candidate(t Target) string {
-	name := fmt.Sprintf("%q", core.Clip(t.Label, nameLimit))
-	switch {
-	case t.Run.Ordinal > 0:
-		return fmt.Sprintf("%s (%d)", name, t.Run.Ordinal)
-	case t.Session.ID != 0:
-		return fmt.Sprintf("%s (%s)", name, sessionRef(t.Session.ID))
-	}
-	return name
 }

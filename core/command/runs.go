@@ -12,6 +12,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/target"
 	"github.com/skein-bot/skein/core/words"
 )
 
@@ -34,9 +35,8 @@ func runningTurn(tx *store.Tx, session int64) (store.Turn, bool, error) {
 
 // runs returns the sub-agents of the conversation's session that are active or
 // ended a short while ago.
-func (s Set) runs(tx *store.Tx, r Request) ([]Target, error) {
-	v := &resolver{tx: tx, r: r, config: s.o.Config}
-	return v.children()
+func (s Set) runs(tx *store.Tx, r Request) ([]target.Target, error) {
+	return finder(tx, r).Children()
 }
 
 // agents is /agents.
@@ -89,7 +89,7 @@ func (s Set) agentNames(w words.Language) string {
 }
 
 // boundText says where a sub-agent is bound and until when.
-func (s Set) boundText(tx *store.Tx, r Request, t Target) (string, error) {
+func (s Set) boundText(tx *store.Tx, r Request, t target.Target) (string, error) {
 	bindings, err := tx.BindingsOfSession(t.Session.ID)
 	if err != nil {
 		return "", err
@@ -202,7 +202,7 @@ func (s Set) runLog(tx *store.Tx, r Request, args string) (Reply, error) {
 		fields, tools = fields[:n], true
 	}
 	t, err := s.resolve(tx, r, strings.Join(fields, " "), false)
-	if n := len(fields) - 1; n > 0 && core.ErrorCode(err) == CodeTargetUnknown {
+	if n := len(fields) - 1; n > 0 && core.ErrorCode(err) == target.CodeUnknown {
 		if limit, bad := strconv.Atoi(fields[n]); bad == nil {
 			turns = min(max(limit, 1), logMost)
 			t, err = s.resolve(tx, r, strings.Join(fields[:n], " "), false)
@@ -333,7 +333,7 @@ func tree(tx *store.Tx, r Request) ([]core.Run, error) {
 				return nil, err
 			}
 			for _, run := range runs {
-				if run.Status.Live() || run.EndedAt >= r.Now.Add(-recent) || run.Delivery == core.DeliveryBlocked {
+				if run.Status.Live() || run.EndedAt >= target.Recent(r.Now) || run.Delivery == core.DeliveryBlocked {
 					out = append(out, run)
 				}
 				next = append(next, run.Session)

@@ -12,6 +12,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/target"
 )
 
 // long is a name that is much too long.
@@ -112,7 +113,7 @@ func TestSubagentsUsage(t *testing.T) {
 	for _, text := range []string{"/subagents kill 1", "/subagents info", "/subagents log", "/subagents list all"} {
 		r.refused(CodeUsage, r.request(text))
 	}
-	r.refused(CodeTargetUnknown, r.request("/subagents info last"))
+	r.refused(target.CodeUnknown, r.request("/subagents info last"))
 	require.Equal(t, english.AgentsNone(), r.run(r.request("/subagents")))
 }
 

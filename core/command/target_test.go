@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,11 +9,12 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/target"
 )
 
 // find resolves a token and returns the label of what it finds, or the code of
 // the refusal.
-func (r *rig) find(req Request, token string, sessions bool) (label string, t Target, err error) {
+func (r *rig) find(req Request, token string, sessions bool) (label string, t target.Target, err error) {
 	r.Helper()
 	require.NoError(r, r.db.Read(r.Context(), func(tx *store.Tx) error {
 		t, err = r.set.resolve(tx, req, token, sessions)
@@ -35,7 +37,7 @@ func TestTargets(t *testing.T) {
 	gone := r.child(req.Session, "gone", nil)
 	r.end(gone, core.DeliveryDelivered)
 	r.write(func(tx *store.Tx) error { return tx.ArchiveSession(gone.Session, r.world.Now()) })
-	r.clock.AdvanceTo(r.clock.Now().Add(recent + 1e9))
+	r.clock.AdvanceTo(r.clock.Now().Add(target.Window + 1e9))
 	req.Now = r.world.Now()
 	r.child(req.Session, "twin", nil)
 	r.child(req.Session, "twin", func(run *core.Run) { run.TaskName = "second" })
@@ -49,35 +51,35 @@ func TestTargets(t *testing.T) {
 		{"last", "last", "twin", "twin"},
 		{"last in any case", "LAST", "twin", "twin"},
 		{"ordinal", "1", "Cats and dogs", "Cats and dogs"},
-		{"ordinal of an old one", "3", CodeTargetUnknown, "old"},
-		{"ordinal of an archived one", "4", CodeTargetUnknown, CodeTargetUnknown},
-		{"ordinal that nobody has", "99", CodeTargetUnknown, CodeTargetUnknown},
-		{"no ordinal", "0", CodeTargetUnknown, CodeTargetUnknown},
+		{"ordinal of an old one", "3", target.CodeUnknown, "old"},
+		{"ordinal of an archived one", "4", target.CodeUnknown, target.CodeUnknown},
+		{"ordinal that nobody has", "99", target.CodeUnknown, target.CodeUnknown},
+		{"no ordinal", "0", target.CodeUnknown, target.CodeUnknown},
 		{"task name", "pets", "Cats and dogs", "Cats and dogs"},
 		{"label in any case", "cats AND dogs", "Cats and dogs", "Cats and dogs"},
 		{"unique prefix", "catt", "cattle", "cattle"},
-		{"ambiguous prefix", "cat", CodeTargetAmbiguous, CodeTargetAmbiguous},
-		{"ambiguous label", "twin", CodeTargetAmbiguous, CodeTargetAmbiguous},
+		{"ambiguous prefix", "cat", target.CodeAmbiguous, target.CodeAmbiguous},
+		{"ambiguous label", "twin", target.CodeAmbiguous, target.CodeAmbiguous},
 		{"task name of an ambiguous label", "second", "twin", "twin"},
-		{"old label", "old", CodeTargetUnknown, "old"},
-		{"archived label", "gone", CodeTargetUnknown, CodeTargetUnknown},
+		{"old label", "old", target.CodeUnknown, "old"},
+		{"archived label", "gone", target.CodeUnknown, target.CodeUnknown},
 		{"whole run id", strings.ToLower(cats.ID), "Cats and dogs", "Cats and dogs"},
 		{"run id prefix", cats.ID[:len(cats.ID)-1], "Cats and dogs", "Cats and dogs"},
-		{"too short a run id prefix", cats.ID[:3], CodeTargetUnknown, CodeTargetUnknown},
+		{"too short a run id prefix", cats.ID[:3], target.CodeUnknown, target.CodeUnknown},
 		{"session key", cats.SessionKey, "Cats and dogs", "Cats and dogs"},
-		{"unknown session key", "agent:main:subagent:nobody", CodeTargetUnknown, CodeTargetUnknown},
-		{"session id", sessionRef(cats.Session), "Cats and dogs", "Cats and dogs"},
-		{"unknown session id", "session:9999", CodeTargetUnknown, CodeTargetUnknown},
-		{"no session id", "session:x", CodeTargetUnknown, CodeTargetUnknown},
-		{"archived session id", sessionRef(gone.Session), CodeTargetUnknown, CodeTargetUnknown},
-		{"somebody else's session key", theirs.Key, CodeTargetUnknown, CodeTargetUnknown},
-		{"somebody else's label", "theirs", CodeTargetUnknown, CodeTargetUnknown},
-		{"a dashboard's title", "Ledger", CodeTargetUnknown, CodeTargetUnknown},
-		{"declared name", "researchbot", CodeTargetUnknown, "ResearchBot"},
-		{"prefix of a declared name", "Rese", CodeTargetUnknown, "ResearchBot"},
-		{"agent id", "main", CodeTargetUnknown, "main"},
-		{"this session", req.Session.Key, CodeTargetUnknown, req.Session.Key},
-		{"nothing", "zebra", CodeTargetUnknown, CodeTargetUnknown},
+		{"unknown session key", "agent:main:subagent:nobody", target.CodeUnknown, target.CodeUnknown},
+		{"session id", fmt.Sprint("session:", cats.Session), "Cats and dogs", "Cats and dogs"},
+		{"unknown session id", "session:9999", target.CodeUnknown, target.CodeUnknown},
+		{"no session id", "session:x", target.CodeUnknown, target.CodeUnknown},
+		{"archived session id", fmt.Sprint("session:", gone.Session), target.CodeUnknown, target.CodeUnknown},
+		{"somebody else's session key", theirs.Key, target.CodeUnknown, target.CodeUnknown},
+		{"somebody else's label", "theirs", target.CodeUnknown, target.CodeUnknown},
+		{"a dashboard's title", "Ledger", target.CodeUnknown, target.CodeUnknown},
+		{"declared name", "researchbot", target.CodeUnknown, "ResearchBot"},
+		{"prefix of a declared name", "Rese", target.CodeUnknown, "ResearchBot"},
+		{"agent id", "main", target.CodeUnknown, "main"},
+		{"this session", req.Session.Key, target.CodeUnknown, req.Session.Key},
+		{"nothing", "zebra", target.CodeUnknown, target.CodeUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _, _ := r.find(req, c.token, false)
@@ -90,7 +92,7 @@ func TestTargets(t *testing.T) {
 	t.Run("an operator finds every session", func(t *testing.T) {
 		boss := req
 		boss.Operator = true
-		for token, want := range map[string]string{"theirs": "theirs", theirs.Key: "theirs", "Ledger": "Ledger", sessionRef(dashboard.ID): "Ledger"} {
+		for token, want := range map[string]string{"theirs": "theirs", theirs.Key: "theirs", "Ledger": "Ledger", fmt.Sprint("session:", dashboard.ID): "Ledger"} {
 			got, _, _ := r.find(boss, token, true)
 			require.Equal(t, want, got)
 		}
@@ -104,7 +106,7 @@ func TestTargets(t *testing.T) {
 		empty.Session = store.Session{}
 		for _, token := range []string{"last", "1", "nobody"} {
 			got, _, _ := r.find(empty, token, true)
-			require.Equal(t, CodeTargetUnknown, got)
+			require.Equal(t, target.CodeUnknown, got)
 		}
 	})
 }
@@ -123,8 +125,8 @@ func TestWhatAPersonMayName(t *testing.T) {
 	elsewhere := r.session("agent:main:fake:default:group:Other", "Other", 0)
 	other := r.session("agent:main:other:direct:alice", "Alice elsewhere", 0)
 	for token, want := range map[string]string{
-		mine.Key: "Alice", child.SessionKey: "kitten", "kitten": "kitten", hers.Key: CodeTargetUnknown, herChild.SessionKey: CodeTargetUnknown,
-		"puppy": CodeTargetUnknown, asked.SessionKey: "asked", topic.Key: "Topic", elsewhere.Key: CodeTargetUnknown, other.Key: CodeTargetUnknown,
+		mine.Key: "Alice", child.SessionKey: "kitten", "kitten": "kitten", hers.Key: target.CodeUnknown, herChild.SessionKey: target.CodeUnknown,
+		"puppy": target.CodeUnknown, asked.SessionKey: "asked", topic.Key: "Topic", elsewhere.Key: target.CodeUnknown, other.Key: target.CodeUnknown,
 	} {
 		got, _, _ := r.find(req, token, true)
 		require.Equal(t, want, got, token)
@@ -142,6 +144,6 @@ func TestWhatAPersonMayName(t *testing.T) {
 		nobody.Actor, nobody.Message.Author.ID = "", ""
 		empty := r.session("agent:main:fake:direct:%", "Nobody", 0)
 		got, _, _ := r.find(nobody, empty.Key, true)
-		require.Equal(t, CodeTargetUnknown, got)
+		require.Equal(t, target.CodeUnknown, got)
 	})
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,9 +14,6 @@ import (
 
 // nameLimit is the longest name in a text, in characters.
 const nameLimit = 60
-
-// sessionRef is how people name a session by its id.
-func sessionRef(id int64) string { return fmt.Sprintf("session:%d", id) }
 
 // stoppedText is the answer to /stop. Its counts are those of one transaction,
 // so what was to be stopped is what was stopped.

@@ -58,6 +58,9 @@ func rooms() []room {
 		// Policy is pure: it decides from its arguments.
 		{folder: "core/policy/...", may: []string{"core"}, testsMay: []string{"core/clock"}},
 
+		// What people and agents name is looked up in the store.
+		{folder: "core/target/...", may: []string{"core", "core/store"}, testsMay: []string{"core/clock", "core/world", "core/store/..."}},
+
 		// The runtime is where configuration becomes behaviour. Adapters come
 		// to it through the registry, so it names no platform.
 		{
