@@ -24,10 +24,10 @@ func refuseUnknown(name string) *core.Error {
 	return words.RefuseCommandUnknown(CodeUnknown, core.Clip(name, nameLimit))
 }
 
-// refuseTarget words a target.Failure for people; other errors stay as they
+// refuseTarget words a target.Error for people; other errors stay as they
 // are.
 func refuseTarget(err error) error {
-	var f *target.Failure
+	var f *target.Error
 	if !errors.As(err, &f) {
 		return err
 	}

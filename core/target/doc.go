@@ -10,6 +10,6 @@
 //
 // Case does not matter but in session keys; exact beats beginning; what a
 // session asked for itself beats what its sub-agents asked for, and that
-// everything else. A [Failure] carries the facts: it reads as plain English for
+// everything else. An [Error] carries the facts: it reads as plain English for
 // models and operators, and who speaks to people words it in their language.
 package target

@@ -49,7 +49,7 @@ type Finder struct {
 // Recent returns the Since of the usual window: active, or ended within it.
 func Recent(now core.Millis) core.Millis { return now.Add(-Window) }
 
-// Find returns what token names. Its refusals are *Failures.
+// Find returns what token names. Its refusals are *Errors.
 func (f Finder) Find(token string) (Target, error) {
 	token = strings.TrimSpace(token)
 	children, err := f.Children()
@@ -60,13 +60,13 @@ func (f Finder) Find(token string) (Target, error) {
 	switch {
 	case strings.EqualFold(token, "last"):
 		if len(children) == 0 {
-			return Target{}, &Failure{Token: token}
+			return Target{}, &Error{Token: token}
 		}
 		return children[len(children)-1], nil
 	case notNumber == nil:
 		i := slices.IndexFunc(children, func(t Target) bool { return t.Run.Ordinal == ordinal })
 		if i < 0 || ordinal <= 0 {
-			return Target{}, &Failure{Token: token, Near: children}
+			return Target{}, &Error{Token: token, Near: children}
 		}
 		return children[i], nil
 	}
@@ -89,10 +89,10 @@ func (f Finder) Find(token string) (Target, error) {
 		case 1:
 			return hits[0], nil
 		default:
-			return Target{}, &Failure{Token: token, Candidates: hits}
+			return Target{}, &Error{Token: token, Candidates: hits}
 		}
 	}
-	return Target{}, &Failure{Token: token, Near: slices.Concat(children, below)}
+	return Target{}, &Error{Token: token, Near: slices.Concat(children, below)}
 }
 
 // Children returns the sub-agents that the session itself asked for, each
@@ -207,7 +207,7 @@ func (f Finder) byKey(children, below []Target, token string) (Target, error) {
 			return t, nil
 		}
 	}
-	unknown := &Failure{Token: token, Near: slices.Concat(children, below)}
+	unknown := &Error{Token: token, Near: slices.Concat(children, below)}
 	if f.Visible == nil {
 		return Target{}, unknown
 	}

@@ -1,7 +1,6 @@
 package target_test
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -92,7 +91,7 @@ func (r *rig) find(f target.Finder, token string) (key string, t target.Target, 
 		return nil
 	}))
 	if err != nil {
-		var failure *target.Failure
+		var failure *target.Error
 		require.ErrorAs(r, err, &failure)
 		require.Equal(r, failure.Code(), core.ErrorCode(err))
 		return core.ErrorCode(err), t, err
@@ -214,8 +213,8 @@ func TestFailure(t *testing.T) {
 	_, _, err := r.find(finder, "cat")
 	require.EqualError(t, err, `"cat" can be "cat 0" (1), "cat 1" (2), "cat 2" (3), "cat 3" (4), "cat 4" (5), "cat 5" (6), "cat 6" (7), "cat 7" (8), 2 more `+
 		`(write the number, the run id or the whole name)`)
-	var f *target.Failure
-	require.True(t, errors.As(err, &f))
+	var f *target.Error
+	require.ErrorAs(t, err, &f)
 	require.Len(t, f.Candidates, 10)
 	_, _, err = r.find(finder, strings.Repeat("dog ", 100))
 	require.ErrorContains(t, err, `dog…" here (there are "cat 0" (1)`)

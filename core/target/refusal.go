@@ -7,7 +7,7 @@ import (
 	"github.com/skein-bot/skein/core"
 )
 
-// The codes of a Failure.
+// The codes of an Error.
 const (
 	CodeUnknown   = "target_unknown"
 	CodeAmbiguous = "target_ambiguous"
@@ -19,9 +19,9 @@ const NameLimit = 60
 // most is how many candidates are named.
 const most = 8
 
-// Failure says that a token names nothing, or more than one target. It unwraps
+// Error says that a token names nothing, or more than one target. It unwraps
 // to the *core.Error that models and operators read.
-type Failure struct {
+type Error struct {
 	// Token is what was written.
 	Token string
 	// Candidates are the several targets that it names; none: it names nothing.
@@ -31,7 +31,7 @@ type Failure struct {
 }
 
 // Code is CodeUnknown or CodeAmbiguous.
-func (f *Failure) Code() string {
+func (f *Error) Code() string {
 	if len(f.Candidates) > 0 {
 		return CodeAmbiguous
 	}
@@ -39,12 +39,12 @@ func (f *Failure) Code() string {
 }
 
 // Error returns the plain English text with its remedy.
-func (f *Failure) Error() string { return f.plain().Error() }
+func (f *Error) Error() string { return f.plain().Error() }
 
 // Unwrap returns the *core.Error with the code.
-func (f *Failure) Unwrap() error { return f.plain() }
+func (f *Error) Unwrap() error { return f.plain() }
 
-func (f *Failure) plain() *core.Error {
+func (f *Error) plain() *core.Error {
 	token := core.Clip(f.Token, NameLimit)
 	if len(f.Candidates) > 0 {
 		names, more := Names(f.Candidates)
