@@ -67,6 +67,15 @@ const (
 	DeliveryDismissed     Delivery = "dismissed"
 )
 
+// RunKind says what asked for a run.
+type RunKind string
+
+// The kinds of run.
+const (
+	RunSubagent RunKind = "subagent" // sessions_spawn: the run of a sub-agent
+	RunSend     RunKind = "send"     // sessions_send: the answer of a session to another one
+)
+
 // SpawnSpec is what a spawn resolved to; it is stored with the run and
 // printable.
 type SpawnSpec struct {
@@ -107,13 +116,15 @@ type Budget struct {
 // Run is one execution that owes or tracks an outcome: the lineage row of a
 // sub-agent. Times are milliseconds in UTC.
 type Run struct {
-	ID          string `json:"runId"`
-	Root        string `json:"rootRunId"`
-	TaskID      string `json:"taskId"`
-	Session     int64  `json:"session"`
-	SessionKey  string `json:"childSessionKey"`
-	Requester   int64  `json:"requesterSession"` // session that asked
-	RequesterID string `json:"requesterKey"`
+	ID     string `json:"runId"`
+	Root   string `json:"rootRunId"`
+	TaskID string `json:"taskId"`
+	// Kind says what asked for it; "" is RunSubagent.
+	Kind        RunKind `json:"kind"`
+	Session     int64   `json:"session"`
+	SessionKey  string  `json:"childSessionKey"`
+	Requester   int64   `json:"requesterSession"` // session that asked
+	RequesterID string  `json:"requesterKey"`
 	// RequesterRun is the run whose turn asked, "" where a person's chat did.
 	RequesterRun  string `json:"requesterRun,omitempty"`
 	RequesterTurn int64  `json:"requesterTurn"`

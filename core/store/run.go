@@ -1,12 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/skein-bot/skein/core"
 )
 
-const runColumns = `id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
+const runColumns = `id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
 	completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery, detail, result, is_partial,
 	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, created_at, started_at, ended_at, delivered_at`
 
@@ -15,7 +16,7 @@ const liveStatuses = `('queued', 'running', 'waiting')`
 func scanRun(s scanner) (core.Run, error) {
 	var r core.Run
 	var origin, spec string
-	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
+	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Kind, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
 		&r.Ordinal, &r.Completion, &r.Depth, &r.Role, &r.Agent, &r.Task, &r.TaskName, &r.Label, &origin, &r.Anchor, &r.Owner, &spec,
 		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut,
 		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.DeliveredAt)
@@ -34,10 +35,10 @@ func (tx *Tx) InsertRun(r core.Run) error {
 	}
 	return tx.later(`INSERT INTO run (id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run,
 		requester_turn, ordinal, completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery,
-		created_at) VALUES ($1,$2,$3,'subagent',$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)`,
+		created_at) VALUES ($1,$2,$3,$25,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)`,
 		r.ID, r.Root, r.TaskID, r.Session, r.SessionKey, r.Requester, r.RequesterID, r.RequesterRun, r.RequesterTurn, r.Ordinal,
 		r.Completion, r.Depth, r.Role, r.Agent, r.Task, r.TaskName, r.Label, formatAddress(r.Origin), r.Anchor, r.Owner, string(spec),
-		string(r.Status), string(r.Delivery), int64(r.CreatedAt))
+		string(r.Status), string(r.Delivery), int64(r.CreatedAt), string(cmp.Or(r.Kind, core.RunSubagent)))
 }
 
 // DeleteRun removes a reserved run, to undo a refused spawn.
@@ -87,10 +88,10 @@ func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
 	return n, err
 }
 
-// RunsOf returns the runs that a session asked for and that ended since a time,
-// all live ones, and those whose session is still bound, in spawn order.
+// RunsOf returns the sub-agents that a session asked for and that ended since a
+// time, all live ones, and those whose session is still bound, in spawn order.
 func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND (status IN `+liveStatuses+` OR ended_at >= $2
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND kind <> 'send' AND (status IN `+liveStatuses+` OR ended_at >= $2
 		OR EXISTS (SELECT 1 FROM binding WHERE binding.session_id = run.session_id AND binding.status <> 'ended'))
 		ORDER BY ordinal`, requester, int64(since))
 }
@@ -107,14 +108,15 @@ func (tx *Tx) ChildrenOfChain(requester, chain int64) ([]core.Run, error) {
 }
 
 // LatestRunOfSession returns the newest run of a child session, or
-// ErrNotFound.
+// ErrNotFound. What other sessions sent to it does not count.
 func (tx *Tx) LatestRunOfSession(session int64) (core.Run, error) {
-	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 ORDER BY id DESC LIMIT 1`, session)
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND kind <> 'send' ORDER BY id DESC LIMIT 1`, session)
 }
 
-// LiveRunOfSession returns the live run of a child session, or ErrNotFound.
+// LiveRunOfSession returns the live run of a child session, or ErrNotFound. What
+// other sessions sent to it does not count.
 func (tx *Tx) LiveRunOfSession(session int64) (core.Run, error) {
-	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND status IN `+liveStatuses+` ORDER BY id DESC LIMIT 1`, session)
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND kind <> 'send' AND status IN `+liveStatuses+` ORDER BY id DESC LIMIT 1`, session)
 }
 
 // RecentRuns lists runs, newest first.
@@ -188,25 +190,30 @@ func (tx *Tx) BlockedRuns(limit int) ([]core.Run, error) {
 }
 
 // Descendants returns the live runs below a session, at every depth: those it
-// asked for, those their sessions asked for, and so on.
+// asked for, those their sessions asked for, and so on. Of a session that was
+// sent a message only what it started for that message is below.
 func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
-	var out []core.Run
-	level := []int64{session}
-	for len(level) > 0 && len(out) < 10_000 {
-		var next []int64
-		for _, s := range level {
-			runs, err := tx.LiveRunsOf(s)
-			if err != nil {
-				return nil, err
-			}
-			for _, r := range runs {
-				out = append(out, r)
-				next = append(next, r.Session)
-			}
+	out, err := tx.LiveRunsOf(session)
+	for i := 0; err == nil && i < len(out) && len(out) < 10_000; i++ {
+		var below []core.Run
+		if out[i].Kind == core.RunSend {
+			below, err = tx.liveChildrenOf(out[i].ID)
+		} else {
+			below, err = tx.LiveRunsOf(out[i].Session)
 		}
-		level = next
+		out = append(out, below...)
 	}
-	return out, nil
+	return out, err
+}
+
+func (tx *Tx) liveChildrenOf(run string) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_run = $1 AND status IN `+liveStatuses+` ORDER BY ordinal`, run)
+}
+
+// LiveSendsTo returns what other sessions sent to a session and what it has not
+// answered yet, oldest first.
+func (tx *Tx) LiveSendsTo(session int64) ([]core.Run, error) {
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND kind = 'send' AND status IN `+liveStatuses+` ORDER BY id`, session)
 }
 
 // SetRunResult keeps what a run said before it waits.

@@ -14,7 +14,7 @@ func newRun(number int, requester, child int64) core.Run {
 	return core.Run{
 		ID: fmt.Sprintf("01RUN%02d", number), Root: "01RUN01", TaskID: fmt.Sprintf("T%02d", number), Session: child, SessionKey: "child",
 		Requester: requester, RequesterID: "parent", RequesterTurn: 5, Ordinal: number, Completion: 1, Depth: 1, Role: "leaf", Agent: "main",
-		Task: "look it up", Status: core.RunQueued, Delivery: core.DeliveryPending, CreatedAt: core.Millis(100 + number),
+		Task: "look it up", Kind: core.RunSubagent, Status: core.RunQueued, Delivery: core.DeliveryPending, CreatedAt: core.Millis(100 + number),
 	}
 }
 
@@ -134,6 +134,33 @@ func testRunLists(s *suite) {
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(99) })
 	require.Equal(s, "01RUN02", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveTaskName(10, "task2") }).ID)
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveTaskName(11, "task3") })
+}
+
+// What a session sends to another one is no child of it, and what that other
+// session does besides is not below it.
+func testSends(s *suite) {
+	for _, r := range []core.Run{newRun(1, 10, 11), newRun(2, 10, 20), newRun(3, 20, 21), newRun(4, 20, 22)} {
+		if r.ID == "01RUN02" {
+			r.Kind, r.Ordinal = core.RunSend, 0
+		}
+		if r.ID == "01RUN03" {
+			r.RequesterRun = "01RUN02"
+		}
+		s.addRun(r)
+	}
+	ids := s.runIDs
+	require.Equal(s, core.RunSend, s.runNow("01RUN02").Kind)
+	require.Equal(s, []string{"01RUN02", "01RUN01"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveRunsOf(10) }))
+	require.Equal(s, []string{"01RUN01"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.RunsOf(10, 0) }))
+	require.Equal(s, []string{"01RUN02", "01RUN01", "01RUN03"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.Descendants(10) }))
+	require.Equal(s, []string{"01RUN02"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveSendsTo(20) }))
+	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LatestRunOfSession(20) })
+	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(20) })
+	s.write(func(tx *store.Tx) error {
+		_, err := tx.EndRun("01RUN02", core.RunOK, "", "done", false, core.DeliverySessionQueued, 500)
+		return err
+	})
+	require.Empty(s, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveSendsTo(20) }))
 }
 
 func testRunEnds(s *suite) {

@@ -59,6 +59,7 @@ func Run(t *testing.T, b Backend) {
 		{"Intents", testIntents},
 		{"Timers", testTimers},
 		{"Runs", testRuns},
+		{"Sends", testSends},
 		{"RunLists", testRunLists},
 		{"RunEnds", testRunEnds},
 		{"RunDelivery", testRunDelivery},
