@@ -330,6 +330,10 @@ func (s *durableSteps) Do(ctx context.Context, fn func(tx *store.Tx) error) erro
 	return s.t.step(ctx, fn)
 }
 
+func (s *durableSteps) Rest(ctx context.Context, wait func(ctx context.Context)) {
+	s.t.l.Rest(ctx, wait)
+}
+
 func (s *durableSteps) Finish(_ context.Context, fn func(tx *store.Tx) (tool.Result, error)) error {
 	if s.finished {
 		return errors.New("tool: Finish was called twice")

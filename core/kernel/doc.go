@@ -26,7 +26,8 @@
 // "subagent"; each has its own number of slots. Sessions of a lane are served
 // in the order in which they became ready, one turn at a time, so a busy chat
 // cannot starve the others; resumed runs go before new ones. A run that waits
-// has no turn and therefore no slot: an orchestrator cannot block its lane.
+// has no turn and therefore no slot: an orchestrator cannot block its lane. A
+// turn whose tool waits for others gives its slot back too (Lease.Rest).
 //
 // # Crashes
 //

@@ -119,11 +119,13 @@ type entry struct {
 	local   bool  // woken by this node, not by another one's hint
 	follows bool  // the last thing it did was a turn
 	fails   int   // consecutive failures of claim or turn
+	slot    *lane // whose slot it has, nil while it rests
 	cancel  context.CancelCauseFunc
 }
 
 type lane struct {
 	running int
+	back    *list.List // turns that rested
 	urgent  *list.List // resumed runs
 	queue   *list.List
 }
@@ -135,7 +137,7 @@ func New(opts Options) *Kernel {
 	}
 	k := &Kernel{opts: opts, node: opts.World.NewID(), entries: make(map[int64]*entry), lanes: make(map[store.Lane]*lane)}
 	for _, l := range []store.Lane{store.LaneMain, store.LaneSubagent} {
-		k.lanes[l] = &lane{urgent: list.New(), queue: list.New()}
+		k.lanes[l] = newLane()
 	}
 	k.ctx, k.cancel = context.WithCancelCause(opts.World.Context())
 	k.timers = newTimers(k)
@@ -300,32 +302,39 @@ func (k *Kernel) unqueue(e *entry) {
 	e.state, e.elem = entryIdle, nil
 }
 
-// dispatch starts queued sessions while their lane has slots. k.mu is held.
+// dispatch starts queued sessions while their lane has slots, after the turns
+// that rested. k.mu is held.
 func (k *Kernel) dispatch() {
-	if k.stopping || !k.started {
-		return
-	}
 	for name, l := range k.lanes {
 		slots := max(k.opts.Slots(name), 1)
-		for l.running < slots {
-			front := l.urgent.Front()
-			if front == nil {
-				front = l.queue.Front()
-			}
-			if front == nil {
-				break
-			}
-			e := front.Value.(*entry)
-			k.unqueue(e)
-			k.start(e, l)
+		for l.running < slots && (l.grantBack() || k.startNext(l)) {
 		}
 	}
+}
+
+// startNext starts the next queued session of a lane; false if there is none, or
+// no new work is taken. k.mu is held.
+func (k *Kernel) startNext(l *lane) bool {
+	if k.stopping || !k.started {
+		return false
+	}
+	front := l.urgent.Front()
+	if front == nil {
+		front = l.queue.Front()
+	}
+	if front == nil {
+		return false
+	}
+	e := front.Value.(*entry)
+	k.unqueue(e)
+	k.start(e, l)
+	return true
 }
 
 // start runs one claim of e in its own goroutine. k.mu is held.
 func (k *Kernel) start(e *entry, l *lane) {
 	e.state, e.again, e.fence = entryRunning, false, 0
-	l.running++
+	l.take(e)
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	e.cancel = cancel
 	follows := e.follows
@@ -336,7 +345,7 @@ func (k *Kernel) start(e *entry, l *lane) {
 		defer done()
 		defer cancel(nil)
 		out := k.serve(ctx, e, follows)
-		k.finish(e, l, out)
+		k.finish(e, out)
 	}()
 }
 
@@ -352,11 +361,13 @@ type outcome struct {
 }
 
 // finish decides what a session does after it was served.
-func (k *Kernel) finish(e *entry, l *lane, out outcome) {
+func (k *Kernel) finish(e *entry, out outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l.running--
-	e.state, e.cancel = entryIdle, nil
+	if e.slot != nil {
+		e.slot.running--
+	}
+	e.state, e.slot, e.cancel = entryIdle, nil, nil
 	e.follows = out.ran || e.follows && out.delay > 0
 	switch {
 	case out.err != nil && !k.stopping && k.opts.World.Err() == nil:

@@ -32,6 +32,10 @@ type Steps interface {
 	// Finish runs the transaction that finishes the call with the result that
 	// fn returns. It must be called exactly once.
 	Finish(ctx context.Context, fn func(tx *store.Tx) (Result, error)) error
+	// Rest runs wait, for a call that waits for others, without a slot of the
+	// turn's lane (kernel.Lease.Rest): it must be outside of Do and Finish, of a
+	// tool that is Serial, and wait by core.Clock.Sleep.
+	Rest(ctx context.Context, wait func(ctx context.Context))
 }
 
 // Result is what a durable call gives back.
