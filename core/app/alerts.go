@@ -16,6 +16,7 @@ type AlertKind string
 const (
 	AlertAccountStopped    AlertKind = "account_stopped"    // about an account
 	AlertCompletionBlocked AlertKind = "completion_blocked" // about the account that could not deliver it
+	AlertCompletionBacklog AlertKind = "completion_backlog" // about the tree of a session
 	AlertDiskNearlyFull    AlertKind = "disk_nearly_full"   // about the store's folder
 )
 
@@ -71,6 +72,11 @@ func (a *App) alertAlone(ctx context.Context, kind AlertKind, subject string, wh
 func (a *App) completionBlocked(tx *store.Tx, run core.Run, detail string) error {
 	place := run.Origin.Channel + ":" + run.Origin.Account
 	return a.alert(tx, AlertCompletionBlocked, place, blockedTrouble(run.TaskID, detail))
+}
+
+// completionBacklog tells that many outcomes of one tree are blocked.
+func (a *App) completionBacklog(tx *store.Tx, run core.Run, n, most int) error {
+	return a.alert(tx, AlertCompletionBacklog, run.Root, backlogTrouble(run.Root, n, most))
 }
 
 // The disk is looked at every diskEvery.

@@ -198,7 +198,7 @@ func (a *App) join() error {
 	})
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
-		OnBlocked: a.completionBlocked,
+		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog,
 		Settle:    a.settle(),
 	})
 	if err := a.tools.Add(append(a.engine.Tools(), a.opts.Tools...)...); err != nil {
@@ -211,6 +211,7 @@ func (a *App) join() error {
 		Alone: !a.shares(), Moved: a.moved, Heard: a.heard})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
+	a.kernel.AddSource(a.engine.Blocked())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
 	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
 	a.bindings.Join(a.kernel, a.engine)
@@ -411,3 +412,6 @@ func (a *App) DB() *store.DB { return a.db }
 
 // Delivery returns the way out, for embedders that post messages of their own.
 func (a *App) Delivery() *delivery.Service { return a.delivery }
+
+// Subagents returns the engine of sub-agents, for what operators settle.
+func (a *App) Subagents() *subagent.Engine { return a.engine }

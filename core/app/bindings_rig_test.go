@@ -127,6 +127,10 @@ func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	return p.r.delivery.Withdraw(tx, session)
 }
 
+func (p poster) Reissue(tx *store.Tx, old store.Outbox, key string) error {
+	return p.r.delivery.Reissue(tx, old, key)
+}
+
 func (p poster) DropPreview(tx *store.Tx, id int64) error { return p.r.delivery.DropPreview(tx, id) }
 
 // quiet waits until nothing is in progress.

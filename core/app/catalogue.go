@@ -187,6 +187,10 @@ func (p poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 	return p.a.delivery.Withdraw(tx, session)
 }
 
+func (p poster) Reissue(tx *store.Tx, old store.Outbox, key string) error {
+	return p.a.delivery.Reissue(tx, old, key)
+}
+
 func (p poster) DropPreview(tx *store.Tx, id int64) error { return p.a.delivery.DropPreview(tx, id) }
 
 // bindingSettings resolves the rules for bindings of one account.

@@ -32,6 +32,13 @@ func blockedTrouble(task, cause string) trouble {
 	}
 }
 
+func backlogTrouble(tree string, n, most int) trouble {
+	return trouble{
+		func(w words.Language) string { return w.AlertCompletionBacklog(most, n, tree) },
+		words.Language.AlertCompletionBacklogRemedy,
+	}
+}
+
 func diskTrouble(folder string, d Disk) trouble {
 	return trouble{
 		func(w words.Language) string { return w.AlertDisk(folder, size(d.Free), size(d.Total)) },

@@ -126,6 +126,22 @@ func (s *Service) Retry(tx *store.Tx, id int64) error {
 	return nil
 }
 
+// Reissue sends a message that is ambiguous, failed or blocked once more as a new
+// one, under another once-key and from its first unsent part on; the old one is
+// withdrawn. Where it is not in trouble any more, or the key exists, it does
+// nothing.
+func (s *Service) Reissue(tx *store.Tx, old store.Outbox, key string) error {
+	id, ok, err := tx.ReissueOutbox(old, key, s.opts.World.Now())
+	if err != nil || !ok {
+		return err
+	}
+	row, err := tx.OutboxByID(id)
+	if err == nil {
+		s.wake(tx, row)
+	}
+	return err
+}
+
 // Dismiss lets a message go that is ambiguous, failed or blocked: it is not in
 // trouble any more and is not sent. Errors are those of Retry.
 func (s *Service) Dismiss(tx *store.Tx, id int64) error {

@@ -153,8 +153,10 @@ func (tx *Tx) SetDelivery(id string, d core.Delivery, detail string, now core.Mi
 		delivered = int64(now)
 	}
 	return tx.later(`UPDATE run SET delivery = $2, detail = CASE WHEN $3 = '' THEN detail ELSE $3 END,
-		delivered_at = CASE WHEN CAST($4 AS BIGINT) > 0 THEN $4 ELSE delivered_at END WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
-		id, string(d), detail, delivered)
+		delivered_at = CASE WHEN CAST($4 AS BIGINT) > 0 THEN $4 ELSE delivered_at END,
+		blocked_at = CASE WHEN $2 <> 'blocked' THEN 0 WHEN blocked_at > 0 THEN blocked_at ELSE $5 END
+		WHERE id = $1 AND delivery NOT IN ('delivered', 'dismissed')`,
+		id, string(d), detail, delivered, int64(now))
 }
 
 // AddRunUsage adds to what a run used.

@@ -103,14 +103,6 @@ func (e *Engine) GaveUp(tx *store.Tx, row store.Outbox, now core.Millis) error {
 	return e.leaveThread(tx, row)
 }
 
-// blocked records that nobody was told a run's outcome, and tells the operator.
-func (e *Engine) blocked(tx *store.Tx, run core.Run, detail string, now core.Millis) error {
-	if err := tx.SetDelivery(run.ID, core.DeliveryBlocked, detail, now); err != nil || e.OnBlocked == nil {
-		return err
-	}
-	return e.OnBlocked(tx, run, detail)
-}
-
 // leaveThread ends the binding of a run-mode child once its outcome is posted.
 func (e *Engine) leaveThread(tx *store.Tx, row store.Outbox) error {
 	if row.Run == "" || !strings.HasPrefix(row.OnceKey, "run/") {

@@ -112,6 +112,8 @@ type Poster interface {
 	Post(tx *store.Tx, r store.Outbox) (id int64, fresh bool, err error)
 	// Withdraw takes back what a session has not sent yet.
 	Withdraw(tx *store.Tx, session int64) (int64, error)
+	// Reissue sends a message in trouble once more, under another once-key.
+	Reissue(tx *store.Tx, old store.Outbox, key string) error
 	// DropPreview has a preview removed, unless a row is there to replace it.
 	DropPreview(tx *store.Tx, id int64) error
 }
@@ -135,6 +137,9 @@ type Options struct {
 	// OnBlocked runs in the transaction in which it becomes known that nobody
 	// was told a run's outcome; nil does nothing.
 	OnBlocked func(tx *store.Tx, run core.Run, detail string) error
+	// OnBacklog runs in that transaction too where n outcomes of the run's tree
+	// are blocked, of the most it may have; nil does nothing.
+	OnBacklog func(tx *store.Tx, run core.Run, n, most int) error
 	// Settle is how long a spawn must have been half done before Recover takes
 	// it for one that a crash left; 0 where this process is alone on its store.
 	Settle time.Duration

@@ -303,6 +303,9 @@ func (s *spawn) limits(tx *store.Tx) error {
 				WithRemedy("wait with sessions_yield until some have ended")
 		}
 	}
+	if err := backlog(tx, s.run.Root); err != nil {
+		return err
+	}
 	if s.p.TaskName == "" {
 		return nil
 	}

@@ -130,6 +130,9 @@ func (e *Engine) stopSession(tx *store.Tx, session int64, now core.Millis) (turn
 	if _, err := tx.ClearCompletions(session); err != nil {
 		return turn, queued, err
 	}
+	if err := tx.SettleAsked(session); err != nil {
+		return turn, queued, err
+	}
 	if err := tx.DeleteWaits(session); err != nil {
 		return turn, queued, err
 	}

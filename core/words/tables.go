@@ -14,6 +14,8 @@ const (
 	kAgentsUnbound
 	kAlertAccountStopped
 	kAlertAccountStoppedRemedy
+	kAlertCompletionBacklog
+	kAlertCompletionBacklogRemedy
 	kAlertCompletionBlocked
 	kAlertCompletionBlockedRemedy
 	kAlertDisk
@@ -315,6 +317,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "unbound"},
 		kAlertAccountStopped:          {other: "the account {account} has stopped: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew."},
+		kAlertCompletionBacklog:       {other: "the outcomes of {n:int} tasks of {tree} were told to nobody; at {most:int} it gets no further sub-agents"},
+		kAlertCompletionBacklogRemedy: {other: "`skein tasks` shows them; `skein tasks retry ID` tells one again, `skein tasks dismiss ID` lets it go."},
 		kAlertCompletionBlocked:       {other: "nobody could be told the outcome of task {task}: {cause:detail}"},
 		kAlertCompletionBlockedRemedy: {other: "`skein tasks show {task}` has the outcome, `skein outbox --state blocked` lists messages to retry or dismiss."},
 		kAlertDisk:                    {other: "the disk of {folder} is nearly full: {free} of {total} are free"},
@@ -567,6 +571,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "nicht gebunden"},
 		kAlertAccountStopped:          {other: "das Konto {account} wurde angehalten: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Berichtige seine Zugangsdaten, oder beende das andere Programm, das sie benutzt; es startet wieder, wenn das Gateway seine Konfiguration neu liest."},
+		kAlertCompletionBacklog:       {other: "die Ergebnisse von {n:int} Aufgaben von {tree} wurden niemandem mitgeteilt; bei {most:int} bekommt es keine weiteren Sub-Agenten"},
+		kAlertCompletionBacklogRemedy: {other: "`skein tasks` zeigt sie; `skein tasks retry ID` teilt eines erneut mit, `skein tasks dismiss ID` verwirft es."},
 		kAlertCompletionBlocked:       {other: "das Ergebnis der Aufgabe {task} konnte niemandem mitgeteilt werden: {cause:detail}"},
 		kAlertCompletionBlockedRemedy: {other: "`skein tasks show {task}` zeigt das Ergebnis, `skein outbox --state blocked` die Nachrichten, die sich wiederholen oder verwerfen lassen."},
 		kAlertDisk:                    {other: "der Datenträger von {folder} ist fast voll: {free} von {total} sind frei"},
@@ -819,6 +825,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "sin vincular"},
 		kAlertAccountStopped:          {other: "la cuenta {account} se ha detenido: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Corrige sus credenciales o cierra el otro programa que las usa; vuelve a arrancar cuando el gateway lea de nuevo su configuración."},
+		kAlertCompletionBacklog:       {other: "nadie conoce el resultado de {n:int} tareas de {tree}; con {most:int} no recibirá más subagentes"},
+		kAlertCompletionBacklogRemedy: {other: "`skein tasks` las muestra; `skein tasks retry ID` vuelve a comunicar una y `skein tasks dismiss ID` la descarta."},
 		kAlertCompletionBlocked:       {other: "no se pudo comunicar a nadie el resultado de la tarea {task}: {cause:detail}"},
 		kAlertCompletionBlockedRemedy: {other: "`skein tasks show {task}` muestra el resultado y `skein outbox --state blocked` los mensajes que se pueden reintentar o descartar."},
 		kAlertDisk:                    {other: "el disco de {folder} está casi lleno: quedan {free} de {total}"},

@@ -44,6 +44,14 @@ func (l Language) AlertAccountStopped(account string, cause string) string {
 // AlertAccountStoppedRemedy is "alert.account-stopped.remedy": Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew.
 func (l Language) AlertAccountStoppedRemedy() string { return l.say(kAlertAccountStoppedRemedy) }
 
+// AlertCompletionBacklog is "alert.completion-backlog": the outcomes of {n:int} tasks of {tree} were told to nobody; at {most:int} it gets no further sub-agents
+func (l Language) AlertCompletionBacklog(most int, n int, tree string) string {
+	return l.say(kAlertCompletionBacklog, arg{"most", most}, arg{"n", n}, arg{"tree", tree})
+}
+
+// AlertCompletionBacklogRemedy is "alert.completion-backlog.remedy": `skein tasks` shows them; `skein tasks retry ID` tells one again, `skein tasks dismiss ID` lets it go.
+func (l Language) AlertCompletionBacklogRemedy() string { return l.say(kAlertCompletionBacklogRemedy) }
+
 // AlertCompletionBlocked is "alert.completion-blocked": nobody could be told the outcome of task {task}: {cause:detail}
 func (l Language) AlertCompletionBlocked(cause string, task string) string {
 	return l.say(kAlertCompletionBlocked, arg{"cause", cause}, arg{"task", task})

@@ -60,6 +60,8 @@ func Run(t *testing.T, b Backend) {
 		{"Timers", testTimers},
 		{"Runs", testRuns},
 		{"Sends", testSends},
+		{"Tellings", testTellings},
+		{"Reissues", testReissues},
 		{"RunLists", testRunLists},
 		{"RunEnds", testRunEnds},
 		{"RunDelivery", testRunDelivery},

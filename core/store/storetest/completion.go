@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// testTellings: a blocked outcome is told anew or let go once, whoever asks.
+func testTellings(s *suite) {
+	for i := 1; i <= 3; i++ {
+		s.addRun(newRun(i, 10, 11))
+		s.write(func(tx *store.Tx) error {
+			id := fmt.Sprintf("01RUN%02d", i)
+			if _, err := tx.EndRun(id, core.RunOK, "", "", false, core.DeliverySessionQueued, 500); err != nil {
+				return err
+			}
+			return tx.SetDelivery(id, core.DeliveryBlocked, "lost", core.Millis(600+i))
+		})
+	}
+	count := func() int { return get(s, func(tx *store.Tx) (int, error) { return tx.CountBlocked("01RUN01") }) }
+	next := func() core.Millis { return get(s, (*store.Tx).NextBlocked) }
+	before := func(at core.Millis, limit int) []string {
+		return s.runIDs(func(tx *store.Tx) ([]core.Run, error) { return tx.BlockedBefore(at, limit) })
+	}
+	require.Equal(s, 3, count())
+	require.Zero(s, get(s, func(tx *store.Tx) (int, error) { return tx.CountBlocked("01RUN02") }), "another tree")
+	require.Equal(s, core.Millis(601), next())
+	require.Equal(s, []string{"01RUN01", "01RUN02"}, before(602, 10))
+	require.Equal(s, []string{"01RUN01"}, before(602, 1))
+	s.write(func(tx *store.Tx) error { return tx.SetDelivery("01RUN01", core.DeliveryBlocked, "still", 900) })
+	require.Equal(s, core.Millis(601), next(), "it counts from the first time")
+
+	type raised struct {
+		n  int
+		ok bool
+	}
+	raise := func(id string) raised {
+		return do(s, func(tx *store.Tx) (r raised, err error) {
+			r.n, r.ok, err = tx.RaiseTelling(id)
+			return r, err
+		})
+	}
+	require.Equal(s, raised{1, true}, raise("01RUN01"))
+	require.Equal(s, raised{}, raise("01RUN01"), "one who asks at the same time gets nothing")
+	require.Equal(s, raised{}, raise("none"))
+	require.Equal(s, core.DeliverySessionQueued, s.runNow("01RUN01").Delivery)
+	require.Equal(s, core.Millis(602), next())
+	s.write(func(tx *store.Tx) error { return tx.SetDelivery("01RUN01", core.DeliveryBlocked, "again", 1000) })
+	require.Equal(s, []string{"01RUN02", "01RUN03", "01RUN01"}, before(1000, 10))
+	require.Equal(s, raised{2, true}, raise("01RUN01"))
+
+	dismiss := func(id string) bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.DismissTelling(id) })
+	}
+	require.True(s, dismiss("01RUN02"))
+	require.False(s, dismiss("01RUN02"))
+	require.False(s, dismiss("01RUN01"))
+	require.Equal(s, core.DeliveryDismissed, s.runNow("01RUN02").Delivery)
+	require.Equal(s, 1, count())
+
+	s.write(func(tx *store.Tx) error { return tx.SettleAsked(10) })
+	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN01").Delivery)
+	require.Equal(s, core.DeliveryBlocked, s.runNow("01RUN03").Delivery)
+}
+
+// testReissues: a message in trouble goes out again under another key, and the
+// old one never does.
+func testReissues(s *suite) {
+	end := func(id int64, state store.OutboxState) {
+		s.write(func(tx *store.Tx) error {
+			row, err := tx.OutboxByID(id)
+			if err != nil {
+				return err
+			}
+			row.State, row.PartsSent, row.Error, row.EndedAt = state, 1, "lost", 50
+			_, err = tx.UpdateOutbox(row)
+			return err
+		})
+	}
+	id := s.post(store.Outbox{OnceKey: "turn/1/end", Text: "two parts", Tells: []string{"01RUN01", "01RUN02"}, Owner: "console:alice", Session: 7})
+	s.post(store.Outbox{OnceKey: "turn/2/end", Text: "other", Tells: []string{"01RUN011"}})
+	s.write(func(tx *store.Tx) error { return tx.InsertSentPart(id, 0, "p1", 40) })
+	trouble := func(run string) []int64 {
+		return s.outboxIDs(func(tx *store.Tx) ([]store.Outbox, error) { return tx.TroubleOf(run) })
+	}
+	require.Empty(s, trouble("01RUN01"), "it is on its way")
+	end(id, store.OutAmbiguous)
+	require.Equal(s, []int64{id}, trouble("01RUN01"))
+	require.Equal(s, []int64{id}, trouble("01RUN02"))
+	require.Empty(s, trouble("01RUN0"))
+	reissue := func(key string) int64 {
+		old := s.outboxNow(id)
+		return do(s, func(tx *store.Tx) (int64, error) {
+			n, _, err := tx.ReissueOutbox(old, key, 60)
+			return n, err
+		})
+	}
+	second := reissue("turn/1/end/retry-1")
+	require.NotZero(s, second)
+	row := s.outboxNow(second)
+	require.Equal(s, store.OutQueued, row.State)
+	require.Equal(s, []any{"turn/1/end/retry-1", "two parts", 1, true, "console:alice", int64(7), core.Millis(60)},
+		[]any{row.OnceKey, row.Text, row.PartsSent, row.Resent, row.Owner, row.Session, row.At})
+	require.Equal(s, []string{"p1"}, get(s, func(tx *store.Tx) ([]string, error) { return tx.SentParts(second) }))
+	require.Equal(s, store.OutWithdrawn, s.outboxNow(id).State)
+	require.False(s, do(s, func(tx *store.Tx) (bool, error) { return tx.ReopenOutbox(id) }), "it stays withdrawn")
+	require.Zero(s, reissue("turn/1/end/retry-2"), "once")
+}
