@@ -57,6 +57,8 @@ type SessionTools struct {
 
 // SpawnTool configures sessions_spawn.
 type SpawnTool struct {
+	// Folders outside the workspaces in which sub-agents may work too.
+	Directories []string `json:"directories,omitzero" format:"path"`
 	// Files that a spawn may hand to the child.
 	Attachments Attachments `json:"attachments"`
 }

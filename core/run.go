@@ -91,8 +91,9 @@ type SpawnSpec struct {
 	// ExpectsCompletion is false for fire-and-forget spawns.
 	ExpectsCompletion bool `json:"expectsCompletionMessage"`
 	// ToolCeiling is the requester's sender policy at the moment of the
-	// spawn, the most the child may ever have; nil means no ceiling.
-	ToolCeiling []string `json:"toolCeiling,omitempty"`
+	// spawn, the most the child may ever have; nil means no ceiling, an empty one
+	// that nothing is left.
+	ToolCeiling []string `json:"toolCeiling,omitzero"`
 	// Policy is the sender policy of the turn that asked: what comes back from
 	// the child is handled under it.
 	Policy string `json:"policy,omitempty"`

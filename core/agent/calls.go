@@ -271,7 +271,10 @@ func failure(ctx context.Context, err error, limit time.Duration) core.ToolResul
 }
 
 func (t *turn) scope(seq int) core.ToolScope {
-	s := core.ToolScope{Agent: t.def.ID, Session: t.l.Session.ID, Turn: t.l.Turn.ID, Seq: seq, Reply: t.l.Turn.ReplyTo}
+	s := core.ToolScope{Agent: t.def.ID, Session: t.l.Session.ID, Turn: t.l.Turn.ID, Seq: seq, Reply: t.l.Turn.ReplyTo, Dir: t.def.Workspace}
+	if t.child != nil && t.child.Spec.Cwd != "" {
+		s.Dir = t.child.Spec.Cwd
+	}
 	if t.run != nil {
 		s.Run = t.run.ID
 	}

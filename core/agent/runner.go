@@ -28,6 +28,8 @@ type Definition struct {
 	// Fallbacks are asked, in order, where the turn's model fails.
 	Fallbacks []string
 	Thinking  string
+	// Workspace is where its tools work, an absolute path; "" for nowhere.
+	Workspace string
 	Timezone  *time.Location
 	MaxSteps  int           // model calls of one turn; 0 means 50
 	Timeout   time.Duration // of one turn; 0 means none

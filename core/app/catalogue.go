@@ -79,6 +79,12 @@ func (c subagentConfig) ModelKnown(ref string) bool {
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }
 
+func (c subagentConfig) Workspace(id string) string { return c.a.live().agents[id].Workspace }
+
+func (c subagentConfig) Directories() []string {
+	return c.a.live().cfg.Tools.SessionsSpawn.Directories
+}
+
 // Info implements agent.Catalogue.
 func (c catalogue) Info(ref string) model.Info { return c.a.live().info(ref) }
 

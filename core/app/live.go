@@ -93,6 +93,7 @@ func (a *App) definition(cfg *config.Config, id string) (agent.Definition, error
 	s, _ := cfg.Agent(id)
 	def := agent.Definition{
 		ID: id, Name: s.Name, Model: s.Model, Fallbacks: s.Fallbacks, Thinking: string(s.Thinking), MaxSteps: s.MaxSteps, Timeout: s.TurnTimeout,
+		Workspace: s.Workspace,
 	}
 	var err error
 	if def.Instructions, err = cfg.Instructions(id, a.opts.ConfigOptions); err != nil {

@@ -72,6 +72,7 @@ func (e *Erasure) Session(id int64) {
 	for _, query := range []string{
 		`DELETE FROM step WHERE ` + turns, `DELETE FROM intent WHERE ` + turns, `DELETE FROM wait WHERE session_id = $1`,
 		`DELETE FROM session_setting WHERE session_id = $1`,
+		`DELETE FROM spawn_key WHERE run_id IN (SELECT id FROM run WHERE session_id = $1)`,
 		`UPDATE session SET parent_id = 0 WHERE parent_id = $1`,
 		`UPDATE session SET fork_session = 0, fork_generation = 0, fork_row = 0 WHERE fork_session = $1`,
 		`UPDATE run SET requester_key = '' WHERE requester_id = $1`,
@@ -121,6 +122,7 @@ func (e *Erasure) SharedSession(id int64, person string) {
 // Run removes a run.
 func (e *Erasure) Run(id string) {
 	e.exec(`DELETE FROM tombstone WHERE run_id = $1`, id)
+	e.exec(`DELETE FROM spawn_key WHERE run_id = $1`, id)
 	e.remove("run", "id = $1", id)
 }
 

@@ -149,6 +149,7 @@ func (tx *Tx) sweepArchived(before core.Millis, limit int) (int64, error) {
 			`DELETE FROM inbox WHERE session_id = $1`,
 			`DELETE FROM media WHERE session_id = $1`,
 			`DELETE FROM session_setting WHERE session_id = $1`,
+			`DELETE FROM spawn_key WHERE run_id IN (SELECT id FROM run WHERE session_id = $1)`,
 			`DELETE FROM run WHERE session_id = $1`,
 			`DELETE FROM binding WHERE session_id = $1 AND status = 'ended'`,
 			`DELETE FROM session WHERE id = $1`,

@@ -40,6 +40,10 @@ type Config interface {
 	Model(agentID string) string
 	ModelKnown(ref string) bool
 	Thinking(agentID string) string
+	// Workspace is where an agent's tools work, "" for nowhere; Directories are
+	// the folders outside of it that an operator opened to sub-agents.
+	Workspace(agentID string) string
+	Directories() []string
 	// ToolCeiling returns what the sender policy of a turn leaves of all tools,
 	// nil for no ceiling: the most that a child of that turn may ever have.
 	ToolCeiling(scope agent.Scope) []string

@@ -25,6 +25,9 @@ const (
 	sandboxRequire  = "require"
 )
 
+// maxKey is the longest idempotencyKey, in bytes.
+const maxKey = 128
+
 // thinkingLevels are the levels a call may ask for.
 var thinkingLevels = []string{"off", "minimal", "low", "medium", "high"}
 
@@ -45,16 +48,15 @@ type spawnParams struct {
 	Cleanup           string       `json:"cleanup"`
 	Expects           *bool        `json:"expectsCompletionMessage"`
 	Sandbox           string       `json:"sandbox"`
+	Cwd               string       `json:"cwd"`
 	Budget            *core.Budget `json:"budget"`
+	IdempotencyKey    string       `json:"idempotencyKey"`
 }
-
-// deliveryParams belong to channel delivery, which is the requester's.
-var deliveryParams = []string{"target", "channel", "to", "threadId", "thread_id", "replyTo", "reply_to", "transport", "account", "accountId"}
 
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
 	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
-	"expectsCompletionMessage", "sandbox", "budget",
+	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey",
 }
 
 var (
@@ -81,6 +83,8 @@ const SpawnSchema = `{
   "cleanup":{"type":"string","enum":["keep","delete"]},
   "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."},
   "sandbox":{"type":"string","enum":["inherit","require"],"description":"inherit: as you. require is refused where tools have no sandbox."},
+  "cwd":{"type":"string","description":"The folder in which its tools work, inside the workspace of its agent; relative to yours or absolute."},
+  "idempotencyKey":{"type":"string","minLength":1,"maxLength":128,"description":"A spawn under a key that you used before returns its first result instead of a second child."},
   "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
    "tokens":{"type":"integer","minimum":1},"usd":{"type":"number","exclusiveMinimum":0}}}
  }}`
@@ -92,17 +96,8 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	if err := json.Unmarshal(raw, &keys); err != nil {
 		return p, core.Errorf("bad_params", "the arguments are not a JSON object: %v", err)
 	}
-	names := slices.Sorted(maps.Keys(keys))
-	for _, key := range names {
-		if slices.Contains(deliveryParams, key) {
-			return p, core.Errorf("delivery_param", "a sub-agent does not deliver to channels: %q is not taken", key).
-				WithRemedy("it reports to you; answer people yourself")
-		}
-	}
-	for _, key := range names {
-		if !slices.Contains(knownParams, key) {
-			return p, core.Errorf("unknown_param", "unknown parameter %q", key).WithRemedy("known: %s", strings.Join(knownParams, ", "))
-		}
+	if err := checkNames(slices.Sorted(maps.Keys(keys))); err != nil {
+		return p, err
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, badJSON(err)
@@ -133,7 +128,10 @@ func (p *spawnParams) check() error {
 		return core.Errorf("bad_params", "taskName %q is not allowed", p.TaskName).
 			WithRemedy("a lower-case letter, then letters, digits, _ or -, at most 64; not last or all")
 	case p.AgentID != "" && !agentIDForm.MatchString(p.AgentID):
-		return core.Errorf("bad_params", "agentId %q is not an agent id", core.Clip(p.AgentID, 80))
+		return core.Errorf("bad_params", "agentId %q is not an agent id", core.Clip(p.AgentID, 80)).
+			WithRemedy("a lower-case letter or digit, then letters, digits, _ or -, at most 64")
+	case len(p.IdempotencyKey) > maxKey:
+		return core.Errorf("bad_params", "idempotencyKey has %d bytes of at most %d", len(p.IdempotencyKey), maxKey).WithRemedy("use a shorter one")
 	case p.Runtime != "" && p.Runtime != "subagent":
 		return core.Errorf("bad_params", "runtime %q is not available", p.Runtime).WithRemedy("use subagent")
 	case p.RunTimeoutSeconds != nil && *p.RunTimeoutSeconds < 0:
@@ -237,7 +235,7 @@ func refusal(err error) string {
 	status := "error"
 	switch core.ErrorCode(err) {
 	case "agent_not_allowed", "agent_unknown", "agent_required", "depth_limit", "children_limit", "tree_limit", "backlog", "budget", "sandbox",
-		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto":
+		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto", "cwd_outside":
 		status = "forbidden"
 	}
 	code := core.ErrorCode(err)

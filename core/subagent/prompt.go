@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,7 +16,9 @@ import (
 func (e *Engine) Prompt(tx *store.Tx, l *kernel.Lease) (string, error) {
 	var b strings.Builder
 	if l.Session.Depth > 0 {
-		e.childPrompt(&b, l)
+		if err := e.childPrompt(&b, tx, l); err != nil {
+			return "", err
+		}
 	} else if err := e.boundPrompt(&b, tx, l); err != nil {
 		return "", err
 	}
@@ -30,7 +33,12 @@ func (e *Engine) Prompt(tx *store.Tx, l *kernel.Lease) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-func (e *Engine) childPrompt(b *strings.Builder, l *kernel.Lease) {
+// childPrompt tells a sub-agent what it is, and who asked.
+func (e *Engine) childPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Lease) error {
+	run, err := tx.LatestRunOfSession(l.Session.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	b.WriteString("# You are a sub-agent\n\nAnother agent started you for one task")
 	if l.Session.Title != "" {
 		fmt.Fprintf(b, " (%q)", l.Session.Title)
@@ -42,6 +50,16 @@ func (e *Engine) childPrompt(b *strings.Builder, l *kernel.Lease) {
 		b.WriteString("No conversation is bound to you: people neither read nor write here. ")
 	}
 	b.WriteString("Do not pretend to be the agent that started you.\n\n")
+	if run.ID != "" {
+		most := e.Config.Subagents(agentOf(run.RequesterID)).MaxSpawnDepth
+		fmt.Fprintf(b, "Kept by the runtime: role=%s depth=%d of at most %d requester=%s session=%s label=%q\n", run.Role, l.Session.Depth, most,
+			run.RequesterID, l.Session.Key, core.Clip(run.Label, 64))
+		if run.Spec.Cwd != "" {
+			fmt.Fprintf(b, "Your tools work in %q.\n", run.Spec.Cwd)
+		}
+		b.WriteString("\n")
+	}
+	return nil
 }
 
 // boundPrompt tells a session whether the place where it answers is bound to it.

@@ -50,6 +50,12 @@ type spawn struct {
 	note   string
 	bound  Reservation
 	place  *core.Address
+	// dir is the folder that cwd names, or why it cannot be used; it is found
+	// before any transaction.
+	dir    string
+	dirErr error
+	// again is the result of an earlier spawn under the same key, "" for none.
+	again string
 }
 
 // InvokeDurable implements tool.Durable.
@@ -59,10 +65,14 @@ func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 	if s.p, err = parseSpawn(call.Args); err != nil {
 		return refuse(ctx, steps, err)
 	}
+	s.findDir()
 	if s.p.Thread {
 		return s.withThread(ctx, steps)
 	}
 	err = steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+		if err := s.load(tx); err != nil || s.again != "" {
+			return s.repeated(), err
+		}
 		if err := s.admit(tx); err != nil {
 			return tool.Result{}, err
 		}
@@ -94,20 +104,74 @@ func (s *spawn) answer(ctx context.Context, steps tool.Steps, err error) error {
 	return err
 }
 
-// admit checks everything and reserves the run and its session.
-func (s *spawn) admit(tx *store.Tx) (err error) {
+// findDir resolves the folder that the call names. It reads the disk.
+func (s *spawn) findDir() {
+	if s.p.Cwd == "" {
+		return
+	}
+	target := s.p.AgentID
+	if target == "" {
+		target = s.scope.Agent
+	}
+	workspace := s.e.Config.Workspace(target)
+	at := places{base: workspace, roots: s.e.Config.Directories()}
+	if workspace != "" {
+		at.roots = append([]string{workspace}, at.roots...)
+	}
+	if target == s.scope.Agent && s.scope.Dir != "" && s.scope.Dir != workspace {
+		at.base, at.roots = s.scope.Dir, append(at.roots, s.scope.Dir)
+	}
+	s.dir, s.dirErr = at.resolve(s.p.Cwd)
+}
+
+// load reads who asks, and whether they asked under the same key before.
+func (s *spawn) load(tx *store.Tx) (err error) {
+	s.again, s.warn, s.note = "", nil, ""
 	if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
 		return err
 	}
-	if s.parent, err = tx.SessionByID(s.scope.Session); err != nil {
+	if s.parent, err = tx.SessionByID(s.scope.Session); err != nil || s.p.IdempotencyKey == "" {
 		return err
 	}
-	s.warn, s.note = nil, ""
+	if s.again, err = tx.SpawnResult(s.requester(), s.p.IdempotencyKey); errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// requester names whose keys are compared: the run that asks, in a chat the
+// chain of turns.
+func (s *spawn) requester() string {
+	if s.turn.Run != "" {
+		return "run/" + s.turn.Run
+	}
+	return fmt.Sprintf("turn/%d", s.chain())
+}
+
+// chain is the first turn of the chain that asks.
+func (s *spawn) chain() int64 {
+	if s.turn.Chain != 0 {
+		return s.turn.Chain
+	}
+	return s.turn.ID
+}
+
+// repeated is the result of the first spawn under the same key.
+func (s *spawn) repeated() tool.Result {
+	return tool.Result{ToolResult: core.ToolResult{Text: s.again}}
+}
+
+// admit checks everything and reserves the run and its session; load came
+// before it.
+func (s *spawn) admit(tx *store.Tx) error {
 	if err := s.plan(tx); err != nil {
 		return err
 	}
 	if err := s.limits(tx); err != nil {
 		return err
+	}
+	if s.dirErr != nil {
+		return s.dirErr
 	}
 	child, err := s.session(tx)
 	if err != nil {
@@ -131,15 +195,16 @@ func (s *spawn) plan(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	ref, thinking := s.models(set, agentID)
+	caller, err := s.caller(tx)
+	if err != nil {
+		return err
+	}
+	ref, thinking := s.models(set, agentID, caller)
 	s.run = core.Run{
 		ID: id, TaskID: e.World.NewID(), Requester: s.parent.ID, RequesterID: s.parent.Key, RequesterRun: s.turn.Run,
-		RequesterTurn: s.turn.Chain, Depth: s.parent.Depth + 1, Agent: agentID, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label,
+		RequesterTurn: s.chain(), Depth: s.parent.Depth + 1, Agent: agentID, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label,
 		Origin: s.turn.ReplyTo, Anchor: s.turn.Anchor, Owner: s.turn.Owner, Status: core.RunQueued, Delivery: core.DeliveryPending,
 		CreatedAt: e.World.Now(), Role: "leaf",
-	}
-	if s.turn.Chain == 0 {
-		s.run.RequesterTurn = s.turn.ID
 	}
 	if s.run.Depth < set.MaxSpawnDepth {
 		s.run.Role = "orchestrator"
@@ -151,9 +216,27 @@ func (s *spawn) plan(tx *store.Tx) error {
 		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), LightContext: s.p.LightContext, Cleanup: s.p.Cleanup,
 		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
 		Sandbox: s.p.Sandbox, Budget: s.p.Budget,
+		Cwd: s.dir,
+	}
+	if s.p.Cwd == "" && agentID == s.scope.Agent {
+		s.run.Spec.Cwd = caller.Cwd // it goes on where its requester works
 	}
 	s.run.Spec.ToolCeiling, err = s.ceiling(tx)
 	return err
+}
+
+// caller is what the spawn of the session that asks resolved to, zero for a
+// session that nobody spawned.
+func (s *spawn) caller(tx *store.Tx) (core.SpawnSpec, error) {
+	if s.turn.Run != "" {
+		run, err := tx.RunByID(s.turn.Run)
+		return run.Spec, err
+	}
+	run, err := tx.LatestRunOfSession(s.parent.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return core.SpawnSpec{}, nil
+	}
+	return run.Spec, err
 }
 
 // ceiling is the most that the child may have by the requester's sender policy.
@@ -229,12 +312,18 @@ func (s *spawn) allowed(set Settings) []string {
 	return out
 }
 
-func (s *spawn) models(set Settings, agentID string) (ref, thinking string) {
+// models resolves the model and the level of thinking: of the call, of the rules
+// for sub-agents, then for another agent its own model, then the caller's as it
+// is in this turn.
+func (s *spawn) models(set Settings, agentID string, caller core.SpawnSpec) (ref, thinking string) {
 	candidates := []string{s.p.Model, set.Model}
 	if agentID != s.scope.Agent {
 		candidates = append(candidates, s.e.Config.Model(agentID))
 	}
-	for _, c := range append(candidates, s.parent.Model, s.e.Config.Model(s.scope.Agent)) {
+	if s.turn.Run != "" {
+		candidates = append(candidates, caller.Model)
+	}
+	for _, c := range append(candidates, s.parent.Model, caller.Model, s.e.Config.Model(s.scope.Agent)) {
 		if c == "" {
 			continue
 		}
@@ -244,7 +333,7 @@ func (s *spawn) models(set Settings, agentID string) (ref, thinking string) {
 		}
 		s.warn = append(s.warn, fmt.Sprintf("the model %q is unknown and was skipped", c))
 	}
-	for _, t := range []string{s.p.Thinking, set.Thinking, s.e.Config.Thinking(s.scope.Agent)} {
+	for _, t := range []string{s.p.Thinking, set.Thinking, caller.Thinking, s.e.Config.Thinking(s.scope.Agent)} {
 		if t != "" {
 			return ref, t
 		}
@@ -252,15 +341,22 @@ func (s *spawn) models(set Settings, agentID string) (ref, thinking string) {
 	return ref, ""
 }
 
+// timeout is the time limit of the child, in seconds, 0 for none. What the
+// operator set can only be shortened: a 0 in the call lifts nothing.
 func (s *spawn) timeout(set Settings) int64 {
 	limit := int64(set.RunTimeout.Seconds())
-	if s.p.RunTimeoutSeconds == nil || *s.p.RunTimeoutSeconds == 0 {
+	if s.p.RunTimeoutSeconds == nil {
 		return limit
 	}
-	if limit > 0 {
-		return min(limit, *s.p.RunTimeoutSeconds) // a call may only shorten what the operator set
+	asked := *s.p.RunTimeoutSeconds
+	switch {
+	case limit == 0:
+		return asked
+	case asked == 0 || asked > limit:
+		s.warn = append(s.warn, fmt.Sprintf("runTimeoutSeconds %d is more than the operator allows; the limit is %d", asked, limit))
+		return limit
 	}
-	return *s.p.RunTimeoutSeconds
+	return asked
 }
 
 // context is the context that was asked for; session may find that a fork is
@@ -379,7 +475,15 @@ func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
 	run := s.run
 	tx.OnCommit(func() { s.e.Bindings.Spawned(run, b.Address) })
 	text, err := json.Marshal(s.result(b))
-	return tool.Result{ToolResult: core.ToolResult{Text: string(text)}}, err
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if s.p.IdempotencyKey != "" {
+		if err := tx.KeepSpawnResult(s.requester(), s.p.IdempotencyKey, run.ID, string(text)); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	return tool.Result{ToolResult: core.ToolResult{Text: string(text)}}, nil
 }
 
 func (s *spawn) result(b core.Binding) spawnResult {

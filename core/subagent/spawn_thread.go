@@ -30,6 +30,9 @@ func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
 	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
 		return err
 	}
+	if s.again != "" {
+		return steps.Finish(ctx, func(*store.Tx) (tool.Result, error) { return s.repeated(), nil })
+	}
 	if s.bound.Binding.ID == "" { // the plan is to run unbound
 		return s.answer(ctx, steps, steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
 			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
@@ -74,6 +77,9 @@ func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, er
 		return false, err
 	}
 	return false, steps.Do(ctx, func(tx *store.Tx) error {
+		if err := s.load(tx); err != nil || s.again != "" {
+			return err
+		}
 		if err := s.admit(tx); err != nil {
 			return err
 		}

@@ -57,7 +57,11 @@ func testRuns(s *suite) {
 	require.Error(s, s.db.Write(s.Context(), func(tx *store.Tx) error { return tx.InsertRun(twin) }), "a task has one run")
 
 	want.Spec.Context = "isolated"
+	want.Spec.ToolCeiling = []string{}
+	s.write(func(tx *store.Tx) error { return tx.SetRunSpec(want.ID, want.Spec) })
+	require.Equal(s, want, s.runNow(want.ID), "no tools at all is not no ceiling")
 	want.Spec.ToolCeiling = nil
+	want.Spec.Budget, want.Spec.Cwd, want.Spec.Sandbox = &core.Budget{Tokens: 5, USD: 0.5}, "/work", "inherit"
 	s.write(func(tx *store.Tx) error { return tx.SetRunSpec(want.ID, want.Spec) })
 	s.write(func(tx *store.Tx) error {
 		return tx.AddRunUsage(want.ID, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4})

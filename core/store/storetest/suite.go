@@ -78,6 +78,7 @@ func Run(t *testing.T, b Backend) {
 		{"OutboxParts", testOutboxParts},
 		{"Usage", testUsage},
 		{"Media", testMedia},
+		{"SpawnKeys", testSpawnKeys},
 		{"Retention", testRetention},
 		{"RetentionOfSessions", testRetentionOfSessions},
 		{"RetentionOfTurns", testRetentionOfTurns},
