@@ -10,9 +10,9 @@ PKG ?= ./...
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 # How often each example is played with kills at random points: on SQLite, and
-# on PostgreSQL, where every play makes a schema.
+# on PostgreSQL.
 REPEAT ?= 20
-REPEAT_POSTGRES ?= 3
+REPEAT_POSTGRES ?= 20
 
 GOLANGCI_LINT_VERSION := v2.15.0
 # Tools are kept outside the checkout, one folder a version, so that a clean

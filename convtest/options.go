@@ -9,6 +9,7 @@ import (
 	"github.com/skein-bot/skein/channels/console/consoletest"
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/store"
 )
 
 // Options say what to play and how.
@@ -53,8 +54,10 @@ type Options struct {
 	// one that is removed. Not with more than one play.
 	StateDir string
 	// Store is a PostgreSQL database in which each play has a store of its own,
-	// a schema that is dropped afterwards; "" plays on SQLite.
+	// in schemas that are dropped at the end; "" plays on SQLite.
 	Store string
+	// places are those schemas.
+	places *store.Scratches
 }
 
 // start is when every script begins: a Monday morning in UTC.

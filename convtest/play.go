@@ -28,7 +28,7 @@ type play struct {
 
 	dir, state string
 	storeURL   string
-	drop       func(ctx context.Context) error // removes the store; nil for a file
+	scratch    *store.Scratch // of the store; nil for a file
 	channels   []*channel
 	stage      *stage
 	model      *recorder
@@ -117,8 +117,11 @@ func (p *play) run(ctx context.Context) (result played, err error) {
 // place decides where the play keeps its store.
 func (p *play) place(ctx context.Context) (err error) {
 	p.storeURL = "sqlite:" + filepath.Join(p.state, "skein.db")
-	if p.opts.Store != "" {
-		p.storeURL, p.drop, err = store.Scratch(ctx, p.opts.Store)
+	if p.opts.places == nil {
+		return nil
+	}
+	if p.scratch, err = p.opts.places.Take(ctx); err == nil {
+		p.storeURL = p.scratch.URL
 	}
 	return err
 }
@@ -196,8 +199,8 @@ func (p *play) close() error {
 	for _, ch := range p.channels {
 		errs = append(errs, ch.server.Close())
 	}
-	if p.drop != nil {
-		errs = append(errs, p.drop(context.Background()))
+	if p.scratch != nil {
+		errs = append(errs, p.opts.places.Give(context.Background(), p.scratch))
 	}
 	return errors.Join(errs...)
 }
@@ -208,8 +211,12 @@ func (p *play) newApp(w *world.World) (App, error) {
 	for _, ch := range p.channels {
 		entries = append(entries, ch.entry)
 	}
+	var keep store.Options
+	if p.scratch != nil {
+		keep.Conns = p.scratch.Conns
+	}
 	return p.opts.newApp(app.Options{
-		Config: p.cfg, ConfigOptions: p.configOptions(), Channels: channels.New(entries...), World: w,
+		Store: keep, Config: p.cfg, ConfigOptions: p.configOptions(), Channels: channels.New(entries...), World: w,
 		Log: slog.New(p.log), Scripted: p.model.options(p.rulesOf),
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/skein-bot/skein/convtest/script"
+	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
@@ -143,13 +144,18 @@ model calls 2
 	path := filepath.Join(t.TempDir(), "hello.txtar")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s := parseFile(t, path)
-	p := &play{script: s, seed: 1, opts: Options{Store: testStore()}}
+	var o Options
+	if testStore() != "" {
+		o.places, _ = store.NewScratches(testStore())
+		defer func() { require.NoError(t, o.places.Close(context.Background())) }()
+	}
+	p := &play{script: s, seed: 1, opts: o}
 	dry, err := p.run(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, dry.passes, 10)
 	points := make(map[string]bool)
 	for at := 1; at <= dry.passes; at++ {
-		p := &play{script: s, seed: uint64(at), killAt: at, opts: Options{Store: testStore()}}
+		p := &play{script: s, seed: uint64(at), killAt: at, opts: o}
 		result, err := p.run(t.Context())
 		require.NoError(t, err, "killed at pass %d, %s", at, result.killed)
 		points[result.killed] = true

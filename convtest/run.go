@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/convtest/script"
+	"github.com/skein-bot/skein/core/store"
 )
 
 // Summary is what became of all scripts.
@@ -77,7 +78,7 @@ var ErrNoScripts = errors.New("no conversation script (*.txtar) found")
 // in the order of their names. Its error says that nothing could be played: a
 // path does not exist or holds no script. What is wrong with a script is in the
 // summary.
-func Run(ctx context.Context, o Options) (Summary, error) {
+func Run(ctx context.Context, o Options) (sum Summary, err error) {
 	files, err := findScripts(o.Paths)
 	if err != nil {
 		return Summary{}, err
@@ -91,7 +92,13 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 			o.Seed = 1 + uint64(rand.Uint32())
 		}
 	}
-	sum := Summary{Seed: o.Seed}
+	if o.Store != "" {
+		if o.places, err = store.NewScratches(o.Store); err != nil {
+			return Summary{}, err
+		}
+		defer func() { err = errors.Join(err, o.places.Close(context.WithoutCancel(ctx))) }()
+	}
+	sum = Summary{Seed: o.Seed}
 	out := newReporter(o, files)
 	for result := range o.playAll(ctx, files) {
 		sum.Files = append(sum.Files, result)

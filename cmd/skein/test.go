@@ -58,7 +58,7 @@ script.`,
 	f.IntVar(&o.Repeat, "repeat", 1, "how often each script is played")
 	f.BoolVar(&o.RaceKill, "race-kill", false, "kill and start once in each play, at a random point")
 	f.IntVar(&o.Parallel, "parallel", 0, "how many scripts are played at once (default: as many as there are cores)")
-	f.StringVar(&o.Store, "store", "", "a PostgreSQL database (postgres://...) to play in; each play makes a schema and drops it (default: SQLite)")
+	f.StringVar(&o.Store, "store", "", "a PostgreSQL database (postgres://...) to play in, in schemas that are dropped at the end (default: SQLite)")
 	f.BoolVar(&points, "list-crash-points", false, "print the names of the crash points")
 	return cmd
 }

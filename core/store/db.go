@@ -55,6 +55,9 @@ type Options struct {
 	// does that collides with another one: tests find with it what may not run
 	// again.
 	Rehearse bool
+	// Conns keeps the connections to PostgreSQL when the store is closed; nil
+	// closes them. It is for tests that open many stores.
+	Conns *Conns
 	// Log is where hints between nodes that fail are noted; nil discards.
 	Log *slog.Logger
 }

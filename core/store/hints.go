@@ -138,12 +138,15 @@ func (h *hints) sendLoop() {
 
 // notify borrows a connection of the readers, so that it never waits for a unit.
 func (h *hints) notify(text string) error {
-	conn, err := h.p.connected(<-h.p.readers)
+	idle, err := h.p.readers.take(h.ctx)
 	if err != nil {
-		h.p.readers <- nil
 		return err
 	}
-	defer func() { h.p.readers <- conn }()
+	conn, err := h.p.connected(idle)
+	defer func() { h.p.readers.give(conn) }()
+	if err != nil {
+		return err
+	}
 	_, err = conn.Exec(h.ctx, "SELECT pg_notify($1, $2)", hintChannel, text)
 	return err
 }

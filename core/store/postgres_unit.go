@@ -27,15 +27,11 @@ func (p *postgres) submit(ctx context.Context, u *Pending) {
 	}
 	go func() {
 		defer p.units.Done()
-		var slot *pgx.Conn
-		select {
-		case slot = <-p.writers:
-		case <-ctx.Done():
-			p.answer(u, context.Cause(ctx))
-			return
+		slot, err := p.writers.take(ctx)
+		if err == nil {
+			err = p.unit(u, &slot)
+			p.writers.give(slot)
 		}
-		err := p.unit(u, &slot)
-		p.writers <- slot
 		p.answer(u, err)
 	}()
 }

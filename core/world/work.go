@@ -102,6 +102,7 @@ type Signal struct {
 	mu      sync.Mutex
 	pending bool // notified, not yet taken
 	holding bool // the waiter took one and has not waited again
+	dropped bool // nobody waits any more
 	ch      chan struct{}
 }
 
@@ -115,7 +116,7 @@ func (w *Work) NewSignal(name string) *Signal {
 func (s *Signal) Notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pending {
+	if s.pending || s.dropped {
 		return
 	}
 	s.pending = true
@@ -161,8 +162,12 @@ func (s *Signal) Wait(ctx context.Context) error {
 	}
 }
 
-// Drop discards a pending notification, when nobody will wait any more.
+// Drop discards a pending notification and all that come later, such as those
+// of a commit that ends after the waiter: nobody will wait any more.
 func (s *Signal) Drop() {
+	s.mu.Lock()
+	s.dropped = true
+	s.mu.Unlock()
 	select {
 	case <-s.ch:
 		s.Took()

@@ -64,11 +64,12 @@ type signalModel struct {
 	work             *world.Work
 	signal           *world.Signal
 	pending, holding bool
+	dropped          bool
 }
 
 func (m *signalModel) Notify(*rapid.T) {
 	m.signal.Notify()
-	m.pending = true
+	m.pending = !m.dropped
 }
 
 func (m *signalModel) Take(t *rapid.T) {
@@ -99,7 +100,7 @@ func (m *signalModel) Idle(*rapid.T) {
 
 func (m *signalModel) Drop(*rapid.T) {
 	m.signal.Drop()
-	m.pending, m.holding = false, false
+	m.pending, m.holding, m.dropped = false, false, true
 }
 
 func (m *signalModel) Check(t *rapid.T) {

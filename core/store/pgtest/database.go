@@ -118,23 +118,8 @@ func empty(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, emptyTables)
-	return err
+	return store.EmptyTables(ctx, conn)
 }
-
-// emptyTables touches what a test has used only: most use a few tables.
-const emptyTables = `DO $$
-DECLARE r record; used boolean;
-BEGIN
-  FOR r IN SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'goose_db_version' LOOP
-    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I)', r.name) INTO used;
-    IF used THEN EXECUTE format('DELETE FROM %I', r.name); END IF;
-  END LOOP;
-  FOR r IN SELECT sequencename AS name FROM pg_sequences
-    WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename <> 'goose_db_version_id_seq' LOOP
-    EXECUTE format('ALTER SEQUENCE %I RESTART', r.name);
-  END LOOP;
-END $$`
 
 // fresh is a name that no other process uses.
 func fresh(prefix string) string {
