@@ -38,6 +38,30 @@ func (s RunStatus) Task() TaskStatus {
 	return TaskStatus(s)
 }
 
+// Run returns the run's word for s, "" for a word that is no status.
+func (s TaskStatus) Run() RunStatus {
+	switch s {
+	case TaskQueued, TaskRunning, TaskWaiting, TaskCancelled, TaskInterrupted:
+		return RunStatus(s)
+	case TaskSucceeded:
+		return RunOK
+	case TaskFailed:
+		return RunError
+	case TaskTimedOut:
+		return RunTimeout
+	case TaskOverBudget:
+		return RunBudget
+	}
+	return ""
+}
+
+// TaskStatuses lists what a task can be.
+func TaskStatuses() []TaskStatus {
+	return []TaskStatus{
+		TaskQueued, TaskRunning, TaskWaiting, TaskSucceeded, TaskFailed, TaskTimedOut, TaskCancelled, TaskInterrupted, TaskOverBudget,
+	}
+}
+
 // TaskStatus is the state of a task as people see it.
 type TaskStatus string
 
@@ -67,14 +91,40 @@ const (
 	DeliveryDismissed     Delivery = "dismissed"
 )
 
-// RunKind says what asked for a run.
+// RunKind says what kind of work a run is, in the ledger of tasks.
 type RunKind string
 
-// The kinds of run.
+// The kinds of runs. An ordinary turn of a chat is none.
 const (
 	RunSubagent RunKind = "subagent" // sessions_spawn: the run of a sub-agent
 	RunSend     RunKind = "send"     // sessions_send: the answer of a session to another one
+	RunDelegate RunKind = "delegate" // a delegation that its caller waits for
+	RunCron     RunKind = "cron"     // by the clock
+	RunACP      RunKind = "acp"      // an agent of another program
+	RunTool     RunKind = "tool"     // work of a tool that goes on behind its turn
 )
+
+// RunKinds lists them.
+func RunKinds() []RunKind {
+	return []RunKind{RunSubagent, RunSend, RunDelegate, RunCron, RunACP, RunTool}
+}
+
+// Notify says what people are told of a task in the runtime's own words.
+type Notify string
+
+// The policies of a task.
+const (
+	// NotifyDone has people told the outcome, once.
+	NotifyDone Notify = "done_only"
+	// NotifyChanges has them told besides when it starts, waits and goes on.
+	NotifyChanges Notify = "state_changes"
+	// NotifySilent has nobody told: the outcome starts no post of the runtime
+	// and no turn of the requester. A requester that waits for the task gets it.
+	NotifySilent Notify = "silent"
+)
+
+// NotifyPolicies lists them.
+func NotifyPolicies() []Notify { return []Notify{NotifyDone, NotifyChanges, NotifySilent} }
 
 // SpawnSpec is what a spawn resolved to; it is stored with the run and
 // printable.
@@ -148,6 +198,7 @@ type Run struct {
 	Spec     SpawnSpec `json:"spec"`
 	Status   RunStatus `json:"status"`
 	Delivery Delivery  `json:"delivery"`
+	Notify   Notify    `json:"notify"` // who is told what; it can be changed while the run lives
 	Detail   string    `json:"detail,omitempty"` // why it ended as it did, or what blocks delivery
 	Result   string    `json:"result,omitempty"`
 	Partial  bool      `json:"partial,omitempty"`

@@ -196,7 +196,13 @@ func (r *rig) child(label string, change func(run *core.Run)) (store.Session, co
 	if change != nil {
 		change(&run)
 	}
-	r.write(func(tx *store.Tx) error { return tx.InsertRun(run) })
+	r.write(func(tx *store.Tx) error {
+		if err := tx.InsertRun(run); err != nil {
+			return err
+		}
+		// Something has to move it, or it does not count as live: here an intent.
+		return tx.InsertIntent(store.Intent{Turn: run.Session, Kind: "test", Ref: run.ID})
+	})
 	return s, run
 }
 

@@ -180,7 +180,11 @@ func (r *rig) child(of store.Session, label string, change func(*core.Run)) core
 		if run.Ordinal, err = tx.NextOrdinal(of.ID); err != nil {
 			return err
 		}
-		if err := tx.InsertRun(run); err != nil || run.Status == core.RunQueued {
+		if err := tx.InsertRun(run); err != nil {
+			return err
+		}
+		// Something has to move it, or it does not count as live: here a wait.
+		if err := tx.InsertWait(store.Wait{Turn: run.Session, Session: run.Session, Run: run.ID, Kind: "children"}); err != nil || run.Status == core.RunQueued {
 			return err
 		}
 		return tx.SetRunStatus(run.ID, core.RunRunning, run.StartedAt)

@@ -9,7 +9,7 @@ type Load struct {
 	Turns    int // running
 	Inbox    int // rows that a turn will take
 	Waits    int // turns that wait for children or for a message
-	Runs     int // sub-agent runs that have not ended
+	Runs     int // live sub-agent runs
 	Bindings int // live ones
 	Due      int // messages that are due to be sent now
 	Retrying int // messages that wait for another try
@@ -26,7 +26,7 @@ func (tx *Tx) Load(now core.Millis) (l Load, err error) {
 		(SELECT COUNT(*) FROM turn WHERE state = 'running'),
 		(SELECT COUNT(*) FROM inbox WHERE state = 'queued'),
 		(SELECT COUNT(*) FROM wait),
-		(SELECT COUNT(*) FROM run WHERE status IN `+liveStatuses+`),
+		(SELECT COUNT(*) FROM run WHERE `+live+`),
 		(SELECT COUNT(*) FROM binding WHERE status <> 'ended'),
 		(SELECT COUNT(*) FROM outbox WHERE state IN ('queued', 'sending') AND next_at <= $1),
 		(SELECT COUNT(*) FROM outbox WHERE state IN ('queued', 'sending') AND next_at > $1),

@@ -9,7 +9,7 @@ import (
 
 const runColumns = `id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
 	completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery, detail, result, is_partial,
-	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, created_at, started_at, ended_at, delivered_at`
+	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, created_at, started_at, ended_at, delivered_at, notify`
 
 const liveStatuses = `('queued', 'running', 'waiting')`
 
@@ -19,7 +19,7 @@ func scanRun(s scanner) (core.Run, error) {
 	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Kind, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
 		&r.Ordinal, &r.Completion, &r.Depth, &r.Role, &r.Agent, &r.Task, &r.TaskName, &r.Label, &origin, &r.Anchor, &r.Owner, &spec,
 		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut,
-		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.DeliveredAt)
+		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.DeliveredAt, &r.Notify)
 	if err == nil {
 		err = json.Unmarshal([]byte(spec), &r.Spec)
 	}
@@ -27,18 +27,20 @@ func scanRun(s scanner) (core.Run, error) {
 	return r, err
 }
 
-// InsertRun writes the lineage row of a spawn.
+// InsertRun writes the lineage row of a spawn. Without a kind it is a
+// sub-agent's, without a policy the default.
 func (tx *Tx) InsertRun(r core.Run) error {
 	spec, err := json.Marshal(r.Spec)
 	if err != nil {
 		return err
 	}
-	return tx.later(`INSERT INTO run (id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run,
+	kind, notify := cmp.Or(r.Kind, core.RunSubagent), cmp.Or(r.Notify, core.NotifyDone)
+	return tx.later(`INSERT INTO run (id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run,
 		requester_turn, ordinal, completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery,
-		created_at) VALUES ($1,$2,$3,$25,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)`,
+		created_at, kind, notify) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26)`,
 		r.ID, r.Root, r.TaskID, r.Session, r.SessionKey, r.Requester, r.RequesterID, r.RequesterRun, r.RequesterTurn, r.Ordinal,
 		r.Completion, r.Depth, r.Role, r.Agent, r.Task, r.TaskName, r.Label, formatAddress(r.Origin), r.Anchor, r.Owner, string(spec),
-		string(r.Status), string(r.Delivery), int64(r.CreatedAt), string(cmp.Or(r.Kind, core.RunSubagent)))
+		string(r.Status), string(r.Delivery), int64(r.CreatedAt), string(kind), string(notify))
 }
 
 // DeleteRun removes a reserved run, to undo a refused spawn.
@@ -61,7 +63,8 @@ func (tx *Tx) RunsByPrefix(prefix string, limit int) ([]core.Run, error) {
 	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3`, prefix, prefix+"~", limit)
 }
 
-// LiveRunsOf returns the live runs that a session asked for, in spawn order.
+// LiveRunsOf returns the runs that a session asked for and that have not ended,
+// in spawn order, those that nothing moves too: for a stop.
 func (tx *Tx) LiveRunsOf(requester int64) ([]core.Run, error) {
 	if err := tx.LockSession(requester); err != nil {
 		return nil, err
@@ -69,12 +72,13 @@ func (tx *Tx) LiveRunsOf(requester int64) ([]core.Run, error) {
 	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND status IN `+liveStatuses+` ORDER BY ordinal`, requester)
 }
 
-// CountLiveRunsOf counts them.
+// CountLiveRunsOf counts the live runs that a session asked for: those that have
+// not ended and that something moves.
 func (tx *Tx) CountLiveRunsOf(requester int64) (n int, err error) {
 	if err := tx.LockSession(requester); err != nil {
 		return 0, err
 	}
-	err = tx.one(`SELECT COUNT(*) FROM run WHERE requester_id = $1 AND status IN `+liveStatuses, []any{requester}, &n)
+	err = tx.one(`SELECT COUNT(*) FROM run WHERE requester_id = $1 AND `+live, []any{requester}, &n)
 	return n, err
 }
 
@@ -84,14 +88,14 @@ func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
 	if err := tx.lockTree(root); err != nil {
 		return 0, err
 	}
-	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND status IN `+liveStatuses, []any{root}, &n)
+	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND `+live, []any{root}, &n)
 	return n, err
 }
 
 // RunsOf returns the sub-agents that a session asked for and that ended since a
 // time, all live ones, and those whose session is still bound, in spawn order.
 func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND kind <> 'send' AND (status IN `+liveStatuses+` OR ended_at >= $2
+	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND kind <> 'send' AND (`+live+` OR ended_at >= $2
 		OR EXISTS (SELECT 1 FROM binding WHERE binding.session_id = run.session_id AND binding.status <> 'ended'))
 		ORDER BY ordinal`, requester, int64(since))
 }
@@ -119,12 +123,8 @@ func (tx *Tx) LiveRunOfSession(session int64) (core.Run, error) {
 	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE session_id = $1 AND kind <> 'send' AND status IN `+liveStatuses+` ORDER BY id DESC LIMIT 1`, session)
 }
 
-// RecentRuns lists runs, newest first.
-func (tx *Tx) RecentRuns(limit int) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run ORDER BY created_at DESC, id DESC LIMIT $1`, limit)
-}
-
-// LiveRuns lists every live run, oldest first.
+// LiveRuns lists every run that has not ended, oldest first, whether or not
+// something moves it.
 func (tx *Tx) LiveRuns(limit int) ([]core.Run, error) {
 	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE status IN `+liveStatuses+` ORDER BY created_at, id LIMIT $1`, limit)
 }
@@ -186,11 +186,6 @@ func (tx *Tx) InsertTombstone(run, reason string, now core.Millis) error {
 	return tx.later(`INSERT INTO tombstone (run_id, reason, at) VALUES ($1,$2,$3) ON CONFLICT (run_id) DO NOTHING`, run, reason, int64(now))
 }
 
-// BlockedRuns lists runs whose outcome nobody was told.
-func (tx *Tx) BlockedRuns(limit int) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE delivery = 'blocked' ORDER BY ended_at DESC LIMIT $1`, limit)
-}
-
 // Descendants returns the live runs below a session, at every depth: those it
 // asked for, those their sessions asked for, and so on. Of a session that was
 // sent a message only what it started for that message is below.
@@ -226,7 +221,7 @@ func (tx *Tx) SetRunResult(id, result string) error {
 // LiveTaskName returns the live run of a requester with that task name, or
 // ErrNotFound.
 func (tx *Tx) LiveTaskName(requester int64, name string) (core.Run, error) {
-	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND task_name = $2 AND status IN `+liveStatuses+` LIMIT 1`,
+	return first(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_id = $1 AND task_name = $2 AND `+live+` LIMIT 1`,
 		requester, name)
 }
 
@@ -263,17 +258,6 @@ func (tx *Tx) SetRunSpec(id string, spec core.SpawnSpec) error {
 		return err
 	}
 	return tx.later(`UPDATE run SET spec = $2 WHERE id = $1 AND started_at = 0`, id, string(b))
-}
-
-// RunMoves reports whether something will move a live run: a turn in progress,
-// input, a wait, or an open reservation.
-func (tx *Tx) RunMoves(id string, session int64) (bool, error) {
-	var n int
-	err := tx.one(`SELECT (SELECT COUNT(*) FROM turn WHERE run_id = $1 AND state = 'running')
-		+ (SELECT COUNT(*) FROM inbox WHERE session_id = $2 AND (run_id = $1 AND kind = 'task' OR for_run = $1))
-		+ (SELECT COUNT(*) FROM wait WHERE run_id = $1)
-		+ (SELECT COUNT(*) FROM intent WHERE ref = $1 AND state = 'open')`, []any{id, session}, &n)
-	return n > 0, err
 }
 
 // AnswerSeq returns the step number of the model answer that a call at seq

@@ -52,28 +52,46 @@ func (e *Engine) recoverIntent(ctx context.Context, in store.Intent) error {
 	return err
 }
 
-// recoverRuns ends live runs that have no turn, no input, no wait and no
-// reservation: none of the transactions leaves such a run, so this is the
-// backstop.
+// recoverRuns ends runs that have not ended and have no turn, no input, no wait
+// and no reservation: none of the transactions leaves such a run, so this is
+// the backstop.
 func (e *Engine) recoverRuns(ctx context.Context) error {
-	return e.DB.Write(ctx, func(tx *store.Tx) error {
-		runs, err := tx.LiveRuns(10_000)
-		if err != nil {
+	var lost []core.Run
+	err := e.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		lost, err = tx.LostRuns(lostBatch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range lost {
+		if err := e.DB.Write(ctx, func(tx *store.Tx) error { return e.endLost(tx, r) }); err != nil {
 			return err
 		}
-		for _, r := range runs {
-			moved, err := tx.RunMoves(r.ID, r.Session)
-			if err != nil {
-				return err
-			}
-			if moved {
-				continue
-			}
-			e.Log.Warn("a run was left without anything to move it", "run", r.ID, "status", string(r.Status))
-			if err := e.finish(tx, r, Ended{Status: core.RunInterrupted, Detail: words.English().DetailLost()}); err != nil {
-				return err
-			}
-		}
+	}
+	return nil
+}
+
+// lostBatch bounds how many lost runs one look ends.
+const lostBatch = 1000
+
+// endLost ends a run that nothing moves, if that is still so.
+func (e *Engine) endLost(tx *store.Tx, r core.Run) error {
+	if err := tx.LockSession(r.Session, r.Requester); err != nil {
+		return err
+	}
+	now, err := tx.RunByID(r.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil
+	case err != nil || !now.Status.Live():
+		return err
+	}
+	if moves, err := tx.RunMoves(r.ID); err != nil || moves {
+		return err
+	}
+	tx.OnCommit(func() {
+		e.Log.Warn("a run was left without anything to move it", "run", r.ID, "status", string(now.Status))
 	})
+	return e.finish(tx, now, Ended{Status: core.RunInterrupted, Detail: words.English().DetailLost()})
 }

@@ -25,6 +25,8 @@ func testLoad(s *suite) {
 		return tx.InsertWait(store.Wait{Turn: turn.ID, Session: a.ID, Kind: "message"})
 	})
 	s.addRun(newRun(1, a.ID, b.ID))
+	s.addRun(newRun(2, a.ID, b.ID)) // nothing moves it: it does not count
+	s.put(store.Inbox{Session: b.ID, Kind: store.InboxTask, State: store.InboxHeld, Lane: store.LaneSubagent, Run: "01RUN01"})
 	s.bind(newBinding("b1", "t1", a.ID))
 	s.bind(newBinding("b2", "t2", a.ID))
 	b2, _ := lookup(s, func(tx *store.Tx) (core.Binding, bool, error) { return tx.BindingByID("b2") })
@@ -43,5 +45,5 @@ func testLoad(s *suite) {
 		return get(s, func(tx *store.Tx) (store.Activity, error) { return tx.Activity(id) })
 	}
 	require.Equal(s, store.Activity{Running: true, Queued: 1, Held: 1, Waits: 1}, activity(a.ID))
-	require.Equal(s, store.Activity{}, activity(b.ID))
+	require.Equal(s, store.Activity{Held: 1}, activity(b.ID))
 }

@@ -15,6 +15,7 @@ func newRun(number int, requester, child int64) core.Run {
 		ID: fmt.Sprintf("01RUN%02d", number), Root: "01RUN01", TaskID: fmt.Sprintf("T%02d", number), Session: child, SessionKey: "child",
 		Requester: requester, RequesterID: "parent", RequesterTurn: 5, Ordinal: number, Completion: 1, Depth: 1, Role: "leaf", Agent: "main",
 		Task: "look it up", Kind: core.RunSubagent, Status: core.RunQueued, Delivery: core.DeliveryPending, CreatedAt: core.Millis(100 + number),
+		Notify: core.NotifyDone,
 	}
 }
 
@@ -99,6 +100,7 @@ func testRunLists(s *suite) {
 		}
 		r.TaskName = fmt.Sprintf("task%d", i+1)
 		s.addRun(r)
+		s.put(store.Inbox{Session: r.Session, Kind: store.InboxTask, Lane: store.LaneSubagent, Run: r.ID})
 	}
 	s.write(func(tx *store.Tx) error {
 		_, err := tx.EndRun("01RUN03", core.RunOK, "", "done", false, core.DeliverySessionQueued, 500)
@@ -233,36 +235,3 @@ func testRunResumes(s *suite) {
 	}), store.ErrNotFound)
 }
 
-func testRunMoves(s *suite) {
-	child := s.session()
-	r := s.addRun(newRun(1, 10, child.ID))
-	moves := func() bool {
-		return get(s, func(tx *store.Tx) (bool, error) { return tx.RunMoves(r.ID, child.ID) })
-	}
-	require.False(s, moves(), "nothing will ever move it")
-
-	s.write(func(tx *store.Tx) error {
-		return tx.InsertIntent(store.Intent{Turn: 1, Seq: 1, Kind: "spawn", Ref: r.ID})
-	})
-	require.True(s, moves(), "an open reservation")
-	s.write(func(tx *store.Tx) error { return tx.CloseIntent(1, 1, "") })
-	require.False(s, moves())
-
-	task := s.put(store.Inbox{Session: child.ID, Kind: store.InboxTask, Lane: store.LaneSubagent, Run: r.ID})
-	require.True(s, moves(), "its task")
-	s.write(func(tx *store.Tx) error { return tx.DeleteInbox(task) })
-	turn := do(s, func(tx *store.Tx) (store.Turn, error) {
-		return tx.InsertTurn(store.Turn{Session: child.ID, Run: r.ID, Kind: store.InboxTask, Lane: store.LaneSubagent})
-	})
-	require.True(s, moves(), "its turn")
-	s.write(func(tx *store.Tx) error { return tx.EndTurn(turn.ID, store.TurnDone, "", core.Usage{}, 1) })
-	require.False(s, moves())
-
-	s.write(func(tx *store.Tx) error {
-		return tx.InsertWait(store.Wait{Turn: turn.ID, Session: child.ID, Run: r.ID, Kind: "children"})
-	})
-	require.True(s, moves(), "a wait")
-	s.write(func(tx *store.Tx) error { return tx.DeleteWait(turn.ID) })
-	s.put(completion(child.ID, "grandchild", r.ID, 1))
-	require.True(s, moves(), "a completion for it")
-}

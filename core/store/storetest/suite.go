@@ -67,6 +67,8 @@ func Run(t *testing.T, b Backend) {
 		{"RunDelivery", testRunDelivery},
 		{"RunResumes", testRunResumes},
 		{"RunMoves", testRunMoves},
+		{"DeadRun", testDeadRun},
+		{"Ledger", testLedger},
 		{"Bindings", testBindings},
 		{"BindingPlaces", testBindingPlaces},
 		{"BindingLists", testBindingLists},
