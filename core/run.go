@@ -198,7 +198,7 @@ type Run struct {
 	Spec     SpawnSpec `json:"spec"`
 	Status   RunStatus `json:"status"`
 	Delivery Delivery  `json:"delivery"`
-	Notify   Notify    `json:"notify"` // who is told what; it can be changed while the run lives
+	Notify   Notify    `json:"notify"`           // who is told what; it can be changed while the run lives
 	Detail   string    `json:"detail,omitempty"` // why it ended as it did, or what blocks delivery
 	Result   string    `json:"result,omitempty"`
 	Partial  bool      `json:"partial,omitempty"`

@@ -265,7 +265,7 @@ func (poster) Withdraw(tx *store.Tx, session int64) (int64, error) {
 }
 
 func (poster) Reissue(*store.Tx, store.Outbox, string) error { return nil }
-func (poster) DropPreview(*store.Tx, int64) error { return nil }
+func (poster) DropPreview(*store.Tx, int64) error            { return nil }
 
 type noKernel struct{}
 

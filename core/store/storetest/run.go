@@ -234,4 +234,3 @@ func testRunResumes(s *suite) {
 		return err
 	}), store.ErrNotFound)
 }
-
