@@ -24,7 +24,6 @@ const (
 	PartApproval    Part = "approval"
 	PartBudgets     Part = "budgets"
 	PartAttachments Part = "attachments"
-	PartSessions    Part = "session tools"
 	PartAnnounce    Part = "announce timeout"
 	PartCredentials Part = "credentials of agents"
 	PartPairing     Part = "pairing"
@@ -39,7 +38,7 @@ func AllParts() Parts {
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
 		PartBudgets, PartAttachments,
-		PartSessions, PartAnnounce, PartCredentials, PartPairing,
+		PartAnnounce, PartCredentials, PartPairing,
 	}
 }
 
@@ -79,7 +78,6 @@ func (c *Config) uses() []use {
 	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
-	written(PartSessions, "tools", "sessions", "visibility")
 	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]

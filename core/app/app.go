@@ -201,7 +201,8 @@ func (a *App) join() error {
 		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog,
 		Settle:    a.settle(),
 	})
-	if err := a.tools.Add(append(a.engine.Tools(), a.opts.Tools...)...); err != nil {
+	builtIn := append(a.engine.Tools(), a.sessionTools().All()...)
+	if err := a.tools.Add(append(builtIn, a.opts.Tools...)...); err != nil {
 		return err
 	}
 	runner := agent.New(agent.Options{

@@ -51,7 +51,7 @@ const window = 6000
 // compactConfig is a model with a small window, and few tools.
 var compactConfig = fmt.Sprintf(`{
   models: { providers: { demo: { models: [{ id: "m", contextTokens: %d }] } } },
-  tools: { profile: "minimal", alsoAllow: ["read", "sessions_spawn", "sessions_yield"] },
+  tools: { allow: ["read", "sessions_spawn", "sessions_yield"] },
   agents: { defaults: { maxSteps: 60 } } }`, window)
 
 // summaryRule makes the model a summariser that keeps what was planted, and

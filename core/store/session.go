@@ -293,6 +293,12 @@ func (tx *Tx) Sessions(archived bool, limit int) ([]Session, error) {
 	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE `+where+` ORDER BY used_at DESC, id DESC LIMIT $1`, limit)
 }
 
+// SessionsUnder returns the sessions that a session started, archived ones too,
+// oldest first.
+func (tx *Tx) SessionsUnder(parent int64) ([]Session, error) {
+	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE parent_id = $1 AND parent_id > 0 ORDER BY id`, parent)
+}
+
 // SessionsByPrefix returns sessions whose key begins with prefix, for target
 // resolution; at most limit.
 func (tx *Tx) SessionsByPrefix(prefix string, limit int) ([]Session, error) {

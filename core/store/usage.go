@@ -52,3 +52,10 @@ func (tx *Tx) dayUsage(query string, args ...any) (u DayUsage, err error) {
 	err = tx.one(query, args, &u.Turns, &u.TokensIn, &u.TokensOut, &u.CacheRead, &u.CacheWrite, &u.MicroUSD, &u.Unpriced)
 	return u, err
 }
+
+// UsageOfSession returns what the turns of a session used that have ended or
+// finished a step, as far back as turns are kept, and how many there were.
+func (tx *Tx) UsageOfSession(session int64) (u DayUsage, err error) {
+	return tx.dayUsage(`SELECT COUNT(*), COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cache_read), 0),
+		COALESCE(SUM(cache_write), 0), COALESCE(SUM(micro_usd), 0), COALESCE(SUM(unpriced), 0) FROM turn WHERE session_id = $1`, session)
+}

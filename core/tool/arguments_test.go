@@ -31,7 +31,7 @@ func TestArgumentsSayWhatIsWrong(t *testing.T) {
 		{`{`, "bad_params", "the arguments are no JSON: unexpected EOF"},
 		{`[]`, "bad_params", "the arguments must be an object"},
 		{`{"name":"a"} x`, "bad_params", "something follows the arguments (write one JSON object)"},
-		{`{"name":"a","nmae":1}`, "unknown_param", `unknown parameter "nmae" (known: at, count, join, mode, name, share, sure, tags)`},
+		{`{"name":"a","nam":1}`, "unknown_param", `unknown parameter "nam" (known: at, count, join, mode, name, share, sure, tags)`},
 		{`{"Name":"a"}`, "unknown_param", `unknown parameter "Name" (known: at, count, join, mode, name, share, sure, tags)`},
 		{`{"name":""}`, "bad_params", "name is empty"},
 		{`{"name":null}`, "bad_params", "name must be a string"},

@@ -72,6 +72,21 @@ func testSessionLists(s *suite) {
 	require.Equal(s, []string{"agent:a:main", "agent:a:subagent:01"}, keys(false, 2), "most recently used first")
 	require.Empty(s, keys(true, 10))
 
+	above := s.session()
+	for _, key := range []string{"agent:a:subagent:10", "agent:a:subagent:11"} {
+		s.write(func(tx *store.Tx) error {
+			_, err := tx.InsertSession(store.Session{Key: key, Agent: "a", Kind: core.SessionSubagent, Parent: above.ID})
+			return err
+		})
+	}
+	under := get(s, func(tx *store.Tx) ([]store.Session, error) { return tx.SessionsUnder(above.ID) })
+	require.Len(s, under, 2)
+	require.Equal(s, "agent:a:subagent:10", under[0].Key)
+	require.Empty(s, get(s, func(tx *store.Tx) ([]store.Session, error) { return tx.SessionsUnder(0) }))
+	for _, u := range append(under, above) {
+		s.write(func(tx *store.Tx) error { return tx.DeleteSession(u.ID) })
+	}
+
 	prefixed := func(prefix string) (out []string) {
 		for _, r := range get(s, func(tx *store.Tx) ([]store.Session, error) { return tx.SessionsByPrefix(prefix, 10) }) {
 			out = append(out, r.Key)

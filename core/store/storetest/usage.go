@@ -45,6 +45,10 @@ func testUsage(s *suite) {
 		get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfAgent("main", 1) }))
 	require.Zero(s, get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfAgent("other", 1) }))
 
+	require.Equal(s, store.DayUsage{Turns: 2, Usage: twice.Plus(one)},
+		get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfSession(a.ID) }))
+	require.Zero(s, get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfSession(99) }))
+
 	require.Equal(s, store.Day(1), store.DayOf(2*day-1))
 	require.Equal(s, core.Millis(day), store.Day(1).Start())
 	require.Equal(s, core.Millis(day), s.oldest(store.GrownUsage), "a day is as old as its end")
