@@ -16,7 +16,7 @@ func sessionsCommand(e *env) *cobra.Command {
 	stop := change(e, "stop KEY", "Stop a session and every sub-agent below it",
 		func(name string) string { return item("sessions", name, "stop") },
 		func(s app.StopView) string {
-			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting inputs", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
+			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting messages", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
 		})
 	return family("sessions", "Sessions: the histories of agents", func() *cobra.Command { return sessionsList(e) },
 		sessionsShow(e), sessionsTranscript(e), stop)

@@ -10,6 +10,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
 )
 
 // SendRequest is the body of POST /send.
@@ -36,7 +37,7 @@ type StopView struct {
 	Turn bool `json:"turn"`
 	// Sub-agents that were stopped.
 	Tasks int `json:"tasks"`
-	// Inputs that waited and are dropped.
+	// Messages that waited and are dropped.
 	Queued int64 `json:"queued"`
 }
 
@@ -232,7 +233,7 @@ func (s api) stopSession(r *http.Request) (StopView, error) {
 		if err != nil {
 			return StopView{}, err
 		}
-		return s.stop(tx, session.ID)
+		return stopView(s.live.engine.Stop(tx, session.ID))
 	})
 }
 
@@ -245,15 +246,17 @@ func (s api) stopTask(r *http.Request) (StopView, error) {
 		case !run.Status.Live():
 			return StopView{}, core.Errorf("task_state", "the task %q has ended: %s", run.Name(), run.Status.Task())
 		}
-		out, err := s.stop(tx, run.Session)
-		out.Tasks++ // the task itself
-		return out, err
+		return stopView(s.live.engine.StopRun(tx, run))
 	})
 }
 
-func (s api) stop(tx *store.Tx, session int64) (StopView, error) {
-	stopped, err := s.live.engine.Stop(tx, session)
-	return StopView{Turn: stopped.Turn, Tasks: stopped.Runs, Queued: stopped.Queued}, err
+// stopView counts the session's own task too.
+func stopView(s subagent.Stopped, err error) (StopView, error) {
+	v := StopView{Turn: s.Turn, Tasks: s.Runs, Queued: s.Queued}
+	if s.Run {
+		v.Tasks++
+	}
+	return v, err
 }
 
 func (s api) endBinding(r *http.Request) (BindingView, error) {

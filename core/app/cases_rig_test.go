@@ -49,6 +49,9 @@ type scene struct {
 	// fetch, if not nil, sees every fetch of a file and may fail it.
 	fetch func(f core.Attachment) error
 
+	// opening, if not nil, is called before a thread is opened.
+	opening func()
+
 	// outage makes every send fail while it is set.
 	outage atomic.Bool
 
@@ -173,6 +176,14 @@ func (u unsteady) Fetch(ctx context.Context, from core.Address, f core.Attachmen
 		}
 	}
 	return u.Adapter.Fetch(ctx, from, f)
+}
+
+// OpenChild implements core.BindingAdapter.
+func (u unsteady) OpenChild(ctx context.Context, req core.ChildRequest) (core.Address, []byte, error) {
+	if u.s.opening != nil {
+		u.s.opening()
+	}
+	return u.Adapter.OpenChild(ctx, req)
 }
 
 func (u unsteady) Send(ctx context.Context, out core.Outgoing) (core.Receipt, error) {

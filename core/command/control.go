@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/skein-bot/skein/core/kernel"
@@ -10,29 +9,12 @@ import (
 	"github.com/skein-bot/skein/core/words"
 )
 
-// stopped is what a command stopped.
-type stopped struct {
-	subagent.Stopped
-	run bool // the session's own run, besides a turn of it
-}
-
 // halt stops what the conversation's session does, and everything below it.
-func (s Set) halt(tx *store.Tx, r Request) (stopped, error) {
+func (s Set) halt(tx *store.Tx, r Request) (subagent.Stopped, error) {
 	if r.Session.ID == 0 {
-		return stopped{}, nil
+		return subagent.Stopped{}, nil
 	}
-	own, err := tx.LiveRunOfSession(r.Session.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return stopped{}, err
-	}
-	out := stopped{run: err == nil}
-	if out.Stopped, err = s.o.Stopper.Stop(tx, r.Session.ID); err != nil {
-		return stopped{}, err
-	}
-	if out.run && own.StartedAt == 0 && out.Queued > 0 {
-		out.Queued-- // its task was no message of a person
-	}
-	return out, nil
+	return s.o.Stopper.Stop(tx, r.Session.ID)
 }
 
 // stop is /stop.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
 )
 
@@ -17,7 +18,7 @@ const nameLimit = 60
 
 // stoppedText is the answer to /stop. Its counts are those of one transaction,
 // so what was to be stopped is what was stopped.
-func stoppedText(w words.Language, s stopped) string {
+func stoppedText(w words.Language, s subagent.Stopped) string {
 	parts := stoppedParts(w, s)
 	if len(parts) == 0 {
 		return w.StopNothing()
@@ -25,13 +26,13 @@ func stoppedText(w words.Language, s stopped) string {
 	return strings.Join(parts, " ")
 }
 
-func stoppedParts(w words.Language, s stopped) []string {
+func stoppedParts(w words.Language, s subagent.Stopped) []string {
 	var parts []string
 	if s.Turn {
 		parts = append(parts, w.StopTurn())
 	}
 	runs := s.Runs
-	if s.run { // in a sub-agent's own thread it counts too
+	if s.Run { // in a sub-agent's own thread it counts too
 		runs++
 	}
 	if runs > 0 {
@@ -43,7 +44,7 @@ func stoppedParts(w words.Language, s stopped) []string {
 	return parts
 }
 
-func freshText(w words.Language, s stopped, model string) string {
+func freshText(w words.Language, s subagent.Stopped, model string) string {
 	text := w.NewBegins()
 	if model != "" {
 		text = w.NewBeginsWith(model)
@@ -51,7 +52,7 @@ func freshText(w words.Language, s stopped, model string) string {
 	return strings.Join(append(stoppedParts(w, s), text), " ")
 }
 
-func resetText(w words.Language, s stopped) string {
+func resetText(w words.Language, s subagent.Stopped) string {
 	return strings.Join(append(stoppedParts(w, s), w.ResetDone()), " ")
 }
 

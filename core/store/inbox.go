@@ -15,6 +15,7 @@ const (
 	InboxTask       InboxKind = "task"       // the first input of a spawned run
 	InboxCompletion InboxKind = "completion" // a child ended
 	InboxWake       InboxKind = "wake"       // a wait ended by its deadline
+	InboxSteer      InboxKind = "steer"      // a message to a live run, for its next boundary
 	InboxDropped    InboxKind = "dropped"    // stands for messages over the cap
 )
 
@@ -52,7 +53,7 @@ type Inbox struct {
 	Owner   string // the person behind it, "channel:id"
 	Source  string // SourceOf the message, to find its row again
 	Run     string // the run it belongs to: of a task its own, of a completion the child's
-	ForRun  string // of a completion: the requester's run, "" at top level
+	ForRun  string // the run that takes it: of a completion the requester's, "" at top level
 	Ordinal int    // of a completion: the child's, so that a batch is in spawn order
 	Body    string // JSON of a model.Item
 	Chain   int64  // of a completion: the chain of turns that spawned the child
@@ -190,14 +191,26 @@ func (tx *Tx) InboxBySource(source string) (Inbox, error) {
 	}, func(r Inbox) int64 { return r.Session })
 }
 
-// ClearQueued removes the messages, tasks and notes that wait in a session,
-// queued or held, and returns how many; completions stay.
-func (tx *Tx) ClearQueued(session int64) (int64, error) {
+// ClearQueued removes everything that waits in a session, queued or held, but
+// completions, and returns how many of it were messages of people.
+func (tx *Tx) ClearQueued(session int64) (messages int64, err error) {
 	if err := tx.LockSession(session); err != nil {
 		return 0, err
 	}
-	return tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held')
-		AND kind IN ('message', 'dropped', 'task', 'wake')`, session)
+	messages, err = tx.exec(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held') AND kind = 'message'`, session)
+	if err != nil {
+		return 0, err
+	}
+	return messages, tx.later(`DELETE FROM inbox WHERE session_id = $1 AND state IN ('queued', 'held') AND kind <> 'completion'`, session)
+}
+
+// ClearInputOf removes what waits in a session for one run: its task, what was
+// sent to it, and the outcomes it has not taken.
+func (tx *Tx) ClearInputOf(session int64, run string) error {
+	if err := tx.LockSession(session); err != nil {
+		return err
+	}
+	return tx.later(`DELETE FROM inbox WHERE session_id = $1 AND (run_id = $2 AND kind <> 'completion' OR for_run = $2)`, session, run)
 }
 
 // ClearCompletions removes unconsumed completions of the runs that a session

@@ -186,27 +186,6 @@ func (tx *Tx) InsertTombstone(run, reason string, now core.Millis) error {
 	return tx.later(`INSERT INTO tombstone (run_id, reason, at) VALUES ($1,$2,$3) ON CONFLICT (run_id) DO NOTHING`, run, reason, int64(now))
 }
 
-// Descendants returns the live runs below a session, at every depth: those it
-// asked for, those their sessions asked for, and so on. Of a session that was
-// sent a message only what it started for that message is below.
-func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
-	out, err := tx.LiveRunsOf(session)
-	for i := 0; err == nil && i < len(out) && len(out) < 10_000; i++ {
-		var below []core.Run
-		if out[i].Kind == core.RunSend {
-			below, err = tx.liveChildrenOf(out[i].ID)
-		} else {
-			below, err = tx.LiveRunsOf(out[i].Session)
-		}
-		out = append(out, below...)
-	}
-	return out, err
-}
-
-func (tx *Tx) liveChildrenOf(run string) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_run = $1 AND status IN `+liveStatuses+` ORDER BY ordinal`, run)
-}
-
 // LiveSendsTo returns what other sessions sent to a session and what it has not
 // answered yet, oldest first.
 func (tx *Tx) LiveSendsTo(session int64) ([]core.Run, error) {

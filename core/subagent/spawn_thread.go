@@ -35,6 +35,9 @@ func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
 	}
 	if s.bound.Binding.ID == "" { // the plan is to run unbound
 		return s.answer(ctx, steps, steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			if err := s.stillLives(tx); err != nil {
+				return tool.Result{}, err
+			}
 			if err := tx.CloseIntent(s.scope.Turn, s.scope.Seq, ""); err != nil {
 				return tool.Result{}, err
 			}
@@ -46,6 +49,9 @@ func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
 			return err
 		}
 		return steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+			if err := s.stillLives(tx); err != nil {
+				return tool.Result{}, err
+			}
 			b, err := s.e.Bindings.Activate(tx, s.bound.Binding.ID, o, s.run.Session, s.run.SessionKey)
 			if err != nil {
 				return tool.Result{}, err
@@ -64,6 +70,18 @@ func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
 		return s.answer(ctx, steps, err)
 	}
 	return s.e.World.Crash(world.SpawnAfterCommit)
+}
+
+// stillLives refuses to start a run that was stopped while its thread was opened.
+func (s *spawn) stillLives(tx *store.Tx) error {
+	if err := tx.LockSession(s.run.Session); err != nil {
+		return err
+	}
+	run, err := tx.RunByID(s.run.ID)
+	if err == nil && !run.Status.Live() {
+		err = core.Errorf("spawn_stopped", "the sub-agent was stopped before it began")
+	}
+	return err
 }
 
 // reserve is the first transaction of a spawn with a thread, or finds what an

@@ -136,7 +136,7 @@ func testInboxCompletions(s *suite) {
 
 func testInboxClear(s *suite) {
 	a, b := s.session(), s.session()
-	for _, k := range []store.InboxKind{store.InboxMessage, store.InboxTask, store.InboxWake, store.InboxDropped} {
+	for _, k := range []store.InboxKind{store.InboxMessage, store.InboxTask, store.InboxWake, store.InboxSteer, store.InboxDropped} {
 		s.put(store.Inbox{Session: a.ID, Kind: k, Lane: store.LaneMain, Body: string(k)})
 	}
 	s.put(store.Inbox{Session: b.ID, Kind: store.InboxMessage, Lane: store.LaneMain, Body: "other"})
@@ -149,12 +149,22 @@ func testInboxClear(s *suite) {
 	require.Equal(s, "held", waiting.Body, "a held message is found like a queued one")
 	require.True(s, do(s, func(tx *store.Tx) (bool, error) { return tx.UpdateInboxBody(waiting.ID, "edited") }))
 
-	require.Equal(s, int64(5), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearQueued(a.ID) }))
+	require.Equal(s, int64(2), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearQueued(a.ID) }), "messages")
 	require.Equal(s, []string{"end of c1"}, s.queued(a.ID))
 	require.Equal(s, int64(2), do(s, func(tx *store.Tx) (int64, error) { return tx.ClearCompletions(a.ID) }))
 	require.Empty(s, s.queued(a.ID))
 	missing(s, func(tx *store.Tx) (store.Inbox, error) { return tx.InboxBySource("m") })
 	require.Equal(s, []string{"other"}, s.queued(b.ID))
+
+	for _, row := range []store.Inbox{
+		{Kind: store.InboxTask, Run: "r1", Body: "task"}, {Kind: store.InboxSteer, ForRun: "r1", Body: "steer"}, completion(b.ID, "c1", "r1", 1),
+		{Kind: store.InboxTask, Run: "r2", Body: "another task"}, completion(b.ID, "r1", "", 2),
+	} {
+		row.Session, row.Lane = b.ID, store.LaneMain
+		s.put(row)
+	}
+	s.write(func(tx *store.Tx) error { return tx.ClearInputOf(b.ID, "r1") })
+	require.Equal(s, []string{"other", "another task", "end of r1"}, s.queued(b.ID))
 }
 
 func testDedupe(s *suite) {

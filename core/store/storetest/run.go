@@ -158,7 +158,11 @@ func testSends(s *suite) {
 	require.Equal(s, core.RunSend, s.runNow("01RUN02").Kind)
 	require.Equal(s, []string{"01RUN02", "01RUN01"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveRunsOf(10) }))
 	require.Equal(s, []string{"01RUN01"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.RunsOf(10, 0) }))
-	require.Equal(s, []string{"01RUN02", "01RUN01", "01RUN03"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.Descendants(10) }))
+	below := func(session int64) []string {
+		return ids(func(tx *store.Tx) ([]core.Run, error) { return tx.Descendants(session) })
+	}
+	require.Equal(s, []string{"01RUN01", "01RUN02", "01RUN03"}, below(10))
+	require.Equal(s, []string{"01RUN03", "01RUN04"}, below(20))
 	require.Equal(s, []string{"01RUN02"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveSendsTo(20) }))
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LatestRunOfSession(20) })
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(20) })
@@ -167,6 +171,38 @@ func testSends(s *suite) {
 		return err
 	})
 	require.Empty(s, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveSendsTo(20) }))
+	require.Equal(s, []string{"01RUN01", "01RUN03"}, below(10), "what was started for a message outlives the answer")
+}
+
+// What descends from a session is found whatever has ended in between, whichever
+// tree it counts in, and where sessions asked for each other.
+func testDescendants(s *suite) {
+	for i, r := range []struct {
+		requester, session int64
+		root               string
+	}{{10, 11, "a"}, {11, 12, "a"}, {12, 13, "a"}, {13, 10, "a"}, {10, 14, "b"}, {14, 15, "b"}, {90, 91, "a"}} {
+		run := newRun(i+1, r.requester, r.session)
+		run.Root = r.root
+		s.addRun(run)
+	}
+	below := func(session int64) []string {
+		return s.runIDs(func(tx *store.Tx) ([]core.Run, error) { return tx.Descendants(session) })
+	}
+	end := func(id string) {
+		s.write(func(tx *store.Tx) error {
+			_, err := tx.EndRun(id, core.RunOK, "", "done", false, core.DeliveryDelivered, 500)
+			return err
+		})
+	}
+	require.Equal(s, []string{"01RUN01", "01RUN02", "01RUN03", "01RUN04", "01RUN05", "01RUN06"}, below(10))
+	end("01RUN01")
+	end("01RUN02")
+	end("01RUN05")
+	require.Equal(s, []string{"01RUN03", "01RUN04", "01RUN06"}, below(10))
+	require.Equal(s, []string{"01RUN03", "01RUN04"}, below(12))
+	require.Equal(s, []string{"01RUN07"}, below(90))
+	require.Empty(s, below(15))
+	require.Empty(s, below(99))
 }
 
 func testRunEnds(s *suite) {

@@ -62,6 +62,7 @@ func Run(t *testing.T, b Backend) {
 		{"Sends", testSends},
 		{"Tellings", testTellings},
 		{"Reissues", testReissues},
+		{"Descendants", testDescendants},
 		{"RunLists", testRunLists},
 		{"RunEnds", testRunEnds},
 		{"RunDelivery", testRunDelivery},
