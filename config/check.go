@@ -18,6 +18,7 @@ func (d *decoder) check(c *Config) {
 	}
 	d.checkRules(c)
 	d.checkAgents(c)
+	d.checkPrices(c)
 	d.checkRoutes(c)
 	d.checkAgentNames(c)
 	d.checkChannels(c)

@@ -22,7 +22,6 @@ const (
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
 	PartApproval    Part = "approval"
-	PartBudgets     Part = "budgets"
 	PartAttachments Part = "attachments"
 	PartAnnounce    Part = "announce timeout"
 	PartCredentials Part = "credentials of agents"
@@ -37,7 +36,7 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
-		PartBudgets, PartAttachments,
+		PartAttachments,
 		PartAnnounce, PartCredentials, PartPairing,
 	}
 }
@@ -78,21 +77,14 @@ func (c *Config) uses() []use {
 	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
-	add(c.Agents.Defaults.Limits.isActive(), PartBudgets, "agents", "defaults", "limits")
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]
 		written(PartAnnounce, "agents", "entries", id, "subagents", "announceTimeoutMs")
 		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
-		add(a.Limits.isActive(), PartBudgets, "agents", "entries", id, "limits")
 		written(PartCredentials, "agents", "entries", id, "auth")
 	}
 	return found
-}
-
-// isActive says whether a limit was asked for.
-func (b Budget) isActive() bool {
-	return b.MaxTokens.Or(0) > 0 || b.MaxUSD.Or(0) > 0 || b.PerDayUSD.Or(0) > 0
 }
 
 // checkParts warns of every key whose part this build does not have, and

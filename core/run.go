@@ -179,6 +179,9 @@ type Run struct {
 	// RequesterRun is the run whose turn asked, "" where a person's chat did.
 	RequesterRun  string `json:"requesterRun,omitempty"`
 	RequesterTurn int64  `json:"requesterTurn"`
+	// Request is the turn that began the request which the run is part of; its
+	// budget is counted by it.
+	Request int64 `json:"request"`
 	// Ordinal numbers the children of one requester session, from 1; it never
 	// changes.
 	Ordinal int `json:"ordinal"`

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"strings"
+)
 
 // Usage is what model calls used and what that cost, of one call or of many.
 type Usage struct {
@@ -33,7 +37,7 @@ func (u Usage) Plus(v Usage) Usage {
 // Cost writes the cost for people: "$0.04", "under $0.01", "$0.02 (partial)"
 // where some tokens have no price, "unknown (no price)" where none has one.
 func (u Usage) Cost() string {
-	text := fmt.Sprintf("$%.2f", u.USD())
+	text := Dollars(u.MicroUSD)
 	if u.MicroUSD > 0 && u.MicroUSD < 10_000 {
 		text = "under $0.01"
 	}
@@ -44,4 +48,22 @@ func (u Usage) Cost() string {
 		return text + " (partial)"
 	}
 	return text
+}
+
+// Dollars writes an amount in millionths of a US dollar, "$0.04"; one under a
+// cent with all its digits that count, "$0.0012".
+func Dollars(micro int64) string {
+	if micro > 0 && micro < 10_000 {
+		return "$" + strings.TrimRight(fmt.Sprintf("%.6f", float64(micro)/1e6), "0")
+	}
+	return fmt.Sprintf("$%.2f", float64(micro)/1e6)
+}
+
+// MicroUSD returns an amount of US dollars in millionths; what is more than
+// nothing is at least one.
+func MicroUSD(usd float64) int64 {
+	if usd <= 0 {
+		return 0
+	}
+	return max(int64(math.Round(usd*1e6)), 1)
 }

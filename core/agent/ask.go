@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
 )
 
@@ -53,24 +52,22 @@ func (t *turn) candidates() (out []candidate, ready int) {
 }
 
 // call asks the turn's model, and where that fails the agent's fallbacks, in
-// order; not after a refusal, which is an answer. A model that failed cools
-// down: for a while it is asked last.
-func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err error) {
+// order; not after a refusal, which is an answer, and not where a budget is
+// spent. A model that failed cools down: for a while it is asked last.
+func (t *turn) call(ctx context.Context) (item model.Item, err error) {
 	list, ready := t.candidates()
 	for i, c := range list {
 		patience := modelWaitAlone
 		if i+1 < ready {
 			patience = modelWait
 		}
-		var usage model.Usage
-		item, usage, err = t.askFitting(ctx, c, patience)
-		spent = spent.Plus(c.info.Price.Of(usage))
+		item, err = t.askFitting(ctx, c, patience)
 		switch {
 		case err == nil:
 			t.r.cooldowns.Clear(c.info.Key)
-			return item, spent, nil
-		case context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused:
-			return item, spent, err
+			return item, nil
+		case context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused || over(err):
+			return item, err
 		}
 		if d := cooldown(err); d > 0 {
 			t.r.cooldowns.Note(c.info.Key, t.r.opts.World.Now().Add(d))
@@ -79,7 +76,7 @@ func (t *turn) call(ctx context.Context) (item model.Item, spent core.Usage, err
 			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", c.ref, "next", list[i+1].ref, "error", err)
 		}
 	}
-	return item, spent, err
+	return item, err
 }
 
 // cooldown is how long a model that failed so is asked last: as long as its
@@ -99,7 +96,8 @@ func cooldown(err error) time.Duration {
 }
 
 // ask calls one model, again after a transient failure as long as it waits no
-// longer than patience in all.
+// longer than patience in all. What failed calls used counts too; usage is that
+// of the last one.
 func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (model.Item, model.Usage, error) {
 	provider, id, err := t.r.opts.Catalogue.Model(c.ref)
 	if err != nil {
@@ -113,7 +111,11 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		}
 	}
 	for attempt := 1; ; attempt++ {
+		if err := t.afford(ctx); err != nil {
+			return model.Item{}, model.Usage{}, err
+		}
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
+		t.spend(c.ref, usage)
 		if err == nil {
 			item.At = t.r.opts.World.Now()
 			return item, usage, nil

@@ -22,7 +22,7 @@ func (t *turn) window(ref string) Window {
 // askFitting asks a model with a request that fits it. Where the model refuses
 // it as too large all the same, it is asked again with a smaller one, as long
 // as there is a smaller one: the end is an answer, or an error that says so.
-func (t *turn) askFitting(ctx context.Context, c candidate, patience time.Duration) (model.Item, model.Usage, error) {
+func (t *turn) askFitting(ctx context.Context, c candidate, patience time.Duration) (model.Item, error) {
 	ref := c.ref
 	var refusal error
 	last := 0 // the request that was refused, as estimated
@@ -31,20 +31,19 @@ func (t *turn) askFitting(ctx context.Context, c candidate, patience time.Durati
 		err := t.fit(ctx, ref)
 		switch {
 		case refusal != nil && (model.ClassOf(err) == model.Overflow || err == nil && t.sent() >= last):
-			return model.Item{}, model.Usage{}, refusal // there is no smaller one
+			return model.Item{}, refusal // there is no smaller one
 		case err != nil:
-			return model.Item{}, model.Usage{}, err
+			return model.Item{}, err
 		}
 		item, usage, err := t.ask(ctx, c, patience)
 		if err == nil {
 			t.r.sizes.observe(ref, t.asked, usage.In)
 			t.r.sizes.overflowed(ref, t.refused, t.r.opts.World.Now())
-			return item, usage, nil
+			return item, nil
 		}
 		if try == overflowTries || context.Cause(ctx) != nil || model.ClassOf(err) != model.Overflow {
-			return item, usage, err
+			return item, err
 		}
-		t.spend(ref, usage)
 		refusal, last = err, t.sent()
 		t.refused = t.r.sizes.scale(ref, last)
 		t.r.opts.Log.Info("a request was too large for a model", "model", ref, "session", t.l.Session.Key, "tokens", t.refused)
@@ -57,7 +56,7 @@ func (t *turn) sent() int { return t.fixed() + itemsTokens(t.prompt) }
 // fixed estimates the part of a request that is the same in the whole turn.
 func (t *turn) fixed() int { return fixedTokens(t.system, t.tools) }
 
-// spend counts the tokens of a call beside those that lead to an answer.
+// spend counts the tokens of a call; they are booked with the next step.
 func (t *turn) spend(ref string, usage model.Usage) {
 	t.usage = t.usage.Plus(t.r.opts.Catalogue.Info(ref).Price.Of(usage))
 }

@@ -32,6 +32,10 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 		if err := t.findPreview(tx); err != nil {
 			return err
 		}
+		var err error
+		if t.purse, err = t.r.opts.Ender.Purse(tx, t.l); err != nil {
+			return err
+		}
 		about, err := t.r.opts.Ender.Prompt(tx, t.l)
 		if t.child != nil && t.child.Spec.LightContext {
 			def.ContextFiles = nil

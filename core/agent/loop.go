@@ -44,14 +44,13 @@ func (t *turn) loop(ctx context.Context) error {
 		if err := t.look(ctx); err != nil {
 			return err
 		}
-		answer, usage, err := t.call(ctx)
+		answer, err := t.call(ctx)
 		if err != nil {
 			return err
 		}
 		if err := t.r.opts.World.Crash(world.ModelAfterCall); err != nil {
 			return err
 		}
-		t.usage = t.usage.Plus(usage)
 		if len(answer.Calls) == 0 {
 			return t.finish(ctx, answer)
 		}
@@ -69,14 +68,17 @@ func (t *turn) finish(ctx context.Context, answer model.Item) error {
 		answer.Text += " (truncated)"
 	}
 	t.seq++
-	row := t.row(answer, t.seq)
+	row, usage := t.row(answer, t.seq), t.usage
 	err := t.step(ctx, func(tx *store.Tx) error {
-		_, err := tx.AppendRow(row)
-		return err
+		if _, err := tx.AppendRow(row); err != nil {
+			return err
+		}
+		return t.progress(tx, usage)
 	})
 	if err != nil {
 		return err
 	}
+	t.usage = core.Usage{}
 	t.items = append(t.items, answer)
 	t.finalAnswer(answer.Text)
 	return t.end(ctx)
@@ -143,7 +145,7 @@ func (t *turn) progress(tx *store.Tx, usage core.Usage) error {
 			return err
 		}
 	}
-	return tx.StepDone(t.l.Turn.ID, t.seq, usage)
+	return tx.StepDone(t.l.Turn.ID, t.seq, usage, t.r.opts.World.Now())
 }
 
 // stoodAtBoundary reports whether a turn that is continued had its tool results

@@ -103,7 +103,8 @@ type Outcome struct {
 	Dropped int
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
-	Usage       core.Usage
+	// Over is set where a budget that is spent ended the turn.
+	Over *BudgetError
 	// Preview is the row that shows a part of the answer, 0 for none. What is
 	// posted as the answer replaces it; else it goes.
 	Preview int64
@@ -143,6 +144,9 @@ type Ender interface {
 	// Prompt returns what the prompt says about the session's sub-agents and
 	// its place; it may read the store.
 	Prompt(tx *store.Tx, lease *kernel.Lease) (string, error)
+	// Purse returns the budgets that the turn's calls draw on, nil for none. It
+	// is asked once for each claim: a reload does not change them.
+	Purse(tx *store.Tx, lease *kernel.Lease) (Purse, error)
 	// Deadline returns when the turn's run times out, 0 for never.
 	Deadline(run *core.Run) core.Millis
 }
@@ -204,7 +208,8 @@ type turn struct {
 	seq     int
 	// pictures are contents by their Ref, read in this turn.
 	pictures map[string]string
-	usage    core.Usage // not yet written to the turn row
+	usage    core.Usage // not booked yet
+	purse    Purse      // nil for no limit
 	out      Outcome
 	preview  preview // of the answer that is written now
 	// answerSeq is the step number of this turn's last model answer.
@@ -297,6 +302,9 @@ func (t *turn) settle(ctx context.Context, err error) error {
 		t.out.Text = ""
 	case cause != nil:
 		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, ended(cause)
+	case over(err):
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnFailed, core.RunBudget, true, explain(err)
+		t.out.Over, _ = asOver(err)
 	default:
 		t.out.State, t.out.Status = store.TurnFailed, core.RunError
 		t.out.Detail = explain(err)
@@ -349,7 +357,7 @@ func (t *turn) end(ctx context.Context) error {
 	if err := w.Crash(world.TurnBeforeEnd); err != nil {
 		return err
 	}
-	t.out.Usage, t.out.Preview = t.usage, t.preview.row
+	t.out.Preview = t.preview.row
 	t.out.CallsFailed = t.calls > 0 && t.failed == t.calls
 	if err := t.r.opts.Ender.Prepare(ctx, t.l, &t.out); err != nil {
 		return storeError{err}

@@ -63,6 +63,9 @@ func (t *turn) summaryCall(ctx context.Context, ref string, n int, part string, 
 	}
 	patience := modelWait
 	for attempt := 1; ; attempt++ {
+		if err := t.afford(ctx); err != nil {
+			return "", err
+		}
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
 		t.spend(ref, usage)
 		if cause := context.Cause(ctx); cause != nil {

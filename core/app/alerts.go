@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -18,6 +19,7 @@ const (
 	AlertCompletionBlocked AlertKind = "completion_blocked" // about the account that could not deliver it
 	AlertCompletionBacklog AlertKind = "completion_backlog" // about the tree of a session
 	AlertDiskNearlyFull    AlertKind = "disk_nearly_full"   // about the store's folder
+	AlertBudgetSpent       AlertKind = "budget_spent"       // about the agent whose limits are used up
 )
 
 // alert records trouble in the transaction of what happened, and posts one
@@ -77,6 +79,11 @@ func (a *App) completionBlocked(tx *store.Tx, run core.Run, detail string) error
 // completionBacklog tells that many outcomes of one tree are blocked.
 func (a *App) completionBacklog(tx *store.Tx, run core.Run, n, most int) error {
 	return a.alert(tx, AlertCompletionBacklog, run.Root, backlogTrouble(run.Root, n, most))
+}
+
+// budgetSpent tells that the limits of an agent ended a turn.
+func (a *App) budgetSpent(tx *store.Tx, over *agent.BudgetError) error {
+	return a.alert(tx, AlertBudgetSpent, over.Agent, budgetTrouble(over))
 }
 
 // The disk is looked at every diskEvery.

@@ -198,8 +198,8 @@ func (a *App) join() error {
 	})
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
-		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog,
-		Settle:    a.settle(),
+		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog, OnBudget: a.budgetSpent,
+		Settle: a.settle(),
 	})
 	builtIn := append(a.engine.Tools(), a.sessionTools().All()...)
 	if err := a.tools.Add(append(builtIn, a.opts.Tools...)...); err != nil {

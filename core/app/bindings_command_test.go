@@ -14,6 +14,7 @@ import (
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/threadbind"
 )
@@ -26,6 +27,8 @@ func (commandConfig) AgentName(string) string                   { return "" }
 func (commandConfig) Model(string) string                       { return "demo/m" }
 func (commandConfig) ModelKnown(string) bool                    { return true }
 func (commandConfig) DirectScope() core.DirectScope             { return core.ScopePerChannelPeer }
+func (commandConfig) Limits(string) subagent.Limits             { return subagent.Limits{} }
+func (commandConfig) USDPerDay(string, string) float64          { return 0 }
 func (commandConfig) Language() words.Language                  { return words.Language{} }
 func (commandConfig) QueueMode(string, string) kernel.QueueMode { return kernel.QueueSteer }
 

@@ -61,6 +61,16 @@ func (c subagentConfig) Subagents(id string) subagent.Settings {
 	}
 }
 
+func (c subagentConfig) Limits(id string) subagent.Limits { return limitsOf(c.a.live().cfg, id) }
+
+// limitsOf are the budgets of an agent, none for one that is not configured.
+func limitsOf(cfg *config.Config, id string) subagent.Limits {
+	set, _ := cfg.Agent(id)
+	return subagent.Limits{
+		Tokens: set.Limits.MaxTokens, MicroUSD: core.MicroUSD(set.Limits.MaxUSD), DayMicroUSD: core.MicroUSD(set.Limits.PerDayUSD),
+	}
+}
+
 func (c subagentConfig) Language() words.Language { return c.a.live().words }
 
 func (c subagentConfig) AgentKnown(id string) bool {

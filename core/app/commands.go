@@ -6,6 +6,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
 )
 
@@ -42,6 +43,12 @@ func (c commandConfig) ModelKnown(ref string) bool {
 
 func (c commandConfig) DirectScope() core.DirectScope {
 	return core.DirectScope(c.a.live().cfg.Session.DMScope)
+}
+
+func (c commandConfig) Limits(id string) subagent.Limits { return limitsOf(c.a.live().cfg, id) }
+
+func (c commandConfig) USDPerDay(channel, account string) float64 {
+	return c.a.live().cfg.UserLimits(channel, account).USDPerDay
 }
 
 func (c commandConfig) Language() words.Language { return c.a.live().words }

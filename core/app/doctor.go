@@ -39,7 +39,7 @@ type FindingView struct {
 
 // AlertView is one alert that was given lately.
 type AlertView struct {
-	// Kind of trouble: account_stopped, completion_blocked, completion_backlog or disk_nearly_full.
+	// Kind of trouble: account_stopped, completion_blocked, completion_backlog, disk_nearly_full or budget_spent.
 	Kind string `json:"kind"`
 	// What it is about.
 	Subject string `json:"subject"`

@@ -53,6 +53,8 @@ func keeps(r config.Retention) []kept {
 		{store.GrownOutbox, r.OutboxDays},
 		{store.GrownNotices, r.EventsDays},
 		{store.GrownUsage, r.EventsDays},
+		{store.GrownSpend, r.EventsDays},
+		{store.GrownSpendDays, r.EventsDays},
 		{store.GrownHistory, r.EventsDays},
 		{store.GrownAlerts, r.EventsDays},
 		{store.GrownTurns, r.EventsDays},

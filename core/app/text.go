@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -36,6 +37,13 @@ func backlogTrouble(tree string, n, most int) trouble {
 	return trouble{
 		func(w words.Language) string { return w.AlertCompletionBacklog(most, n, tree) },
 		words.Language.AlertCompletionBacklogRemedy,
+	}
+}
+
+func budgetTrouble(over *agent.BudgetError) trouble {
+	return trouble{
+		func(w words.Language) string { return w.AlertBudget(over.Agent, over.Key, over.Limit, over.Spent) },
+		func(w words.Language) string { return w.AlertBudgetRemedy(over.Agent) },
 	}
 }
 

@@ -82,6 +82,10 @@ type Config interface {
 	DirectScope() core.DirectScope
 	// Language is the one in which people are spoken to.
 	Language() words.Language
+	// Limits are the budgets of an agent, USDPerDay what one person may cause in
+	// a day through an account (limits.perUser.usdPerDay); 0 is no limit.
+	Limits(agentID string) subagent.Limits
+	USDPerDay(channel, account string) float64
 	// QueueMode is the configured queue mode of an account.
 	QueueMode(channel, account string) kernel.QueueMode
 }
@@ -140,6 +144,7 @@ func New(o Options) Set {
 		{"subagents", "list | info <target> | log <target> [limit] [tools]", words.Language.HelpSubagents, s.subagents},
 		{"tasks", "", words.Language.HelpTasks, s.tasks},
 		{"unfocus", "", words.Language.HelpUnfocus, s.unfocus},
+		{"usage", "[cost]", words.Language.HelpUsage, s.usage},
 		{"whoami", "", words.Language.HelpWhoami, s.whoami},
 	} {
 		s.commands[c.Name] = c

@@ -286,12 +286,16 @@ func (engineBindings) RunEnded(core.Run) {}
 var english words.Language
 
 type fakeConfig struct {
-	names    map[string]string
-	language words.Language
+	names     map[string]string
+	language  words.Language
+	limits    subagent.Limits
+	usdPerDay float64
 }
 
 func (c *fakeConfig) AgentIDs() []string                      { return []string{"main", "research"} }
 func (c *fakeConfig) AgentName(id string) string              { return c.names[id] }
+func (c *fakeConfig) Limits(string) subagent.Limits           { return c.limits }
+func (c *fakeConfig) USDPerDay(string, string) float64        { return c.usdPerDay }
 func (*fakeConfig) Model(string) string                       { return "local/m0" }
 func (*fakeConfig) ModelKnown(ref string) bool                { return ref == "local/m1" }
 func (*fakeConfig) DirectScope() core.DirectScope             { return core.ScopePerChannelPeer }

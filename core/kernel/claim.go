@@ -168,6 +168,9 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	default: // a completion, or a message that a run waited for
 		turn.Run, turn.Chain = head.ForRun, head.Chain
 	}
+	if turn.Request, err = tx.RequestOf(head); err != nil {
+		return 0, err
+	}
 	if l.Turn, err = tx.InsertTurn(turn); err != nil {
 		return 0, err
 	}

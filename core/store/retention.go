@@ -23,6 +23,8 @@ const (
 	GrownPace       Grown = "pace"       // how fast people write, from their last message
 	GrownMedia      Grown = "media"      // pictures that came with messages, from their arrival
 	GrownUsage      Grown = "usage"      // what people used, from the end of the day
+	GrownSpend      Grown = "spend"      // what requests spent in which no run lives, from their last call
+	GrownSpendDays  Grown = "spend days" // what agents spent, from the end of the day
 )
 
 // archivedFree are the archived sessions that nothing needs: none was forked
@@ -47,6 +49,9 @@ const (
 				WHERE f.fork_session = t.session_id AND f.fork_session > 0 AND r.status IN ` + liveStatuses + `)
 		THEN 0 ELSE t.at END AS at
 		FROM transcript AS t LEFT JOIN turn AS u ON u.id = t.turn_id ORDER BY t.id LIMIT 1000) AS head WHERE at > 0`
+	// What was spent counts as long as a run may go on with it.
+	spendHead = `(SELECT request, run_id, CASE WHEN EXISTS (SELECT 1 FROM run AS r WHERE r.request = spend.request AND r.status IN ` + liveStatuses + `)
+		THEN 0 ELSE spend.at END AS at FROM spend ORDER BY spend.at LIMIT 1000) AS head WHERE at > 0`
 	// A turn stays that waits, that has an effect under way, or whose run lives.
 	turnHead = `(SELECT u.id, CASE WHEN EXISTS (SELECT 1 FROM wait AS w WHERE w.turn_id = u.id)
 			OR EXISTS (SELECT 1 FROM intent AS i WHERE i.turn_id = u.id AND i.state = 'open')
@@ -70,6 +75,8 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 		GrownPace:       `SELECT COALESCE(MIN(at), 0) FROM pace`,
 		GrownMedia:      `SELECT COALESCE(MIN(at), 0) FROM media`,
 		GrownUsage:      `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM usage_day`,
+		GrownSpend:      `SELECT COALESCE(MIN(at), 0) FROM ` + spendHead,
+		GrownSpendDays:  `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM spend_day`,
 	}[g]
 	if !ok {
 		return 0, fmt.Errorf("store: %q is not swept", g)
@@ -106,6 +113,12 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 		return tx.exec(`DELETE FROM media WHERE id IN (SELECT id FROM media WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
 	case GrownUsage:
 		return tx.exec(`DELETE FROM usage_day WHERE (owner, day, session_id) IN (SELECT owner, day, session_id FROM usage_day
+			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
+	case GrownSpend:
+		return tx.exec(`DELETE FROM spend WHERE (request, run_id) IN (SELECT request, run_id FROM `+spendHead+` AND at < $1 ORDER BY at LIMIT $2)`,
+			int64(before), limit)
+	case GrownSpendDays:
+		return tx.exec(`DELETE FROM spend_day WHERE (agent, day, shard) IN (SELECT agent, day, shard FROM spend_day
 			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
 	case GrownTurns:
 		old := `(SELECT id FROM ` + turnHead + ` AND at < $1 ORDER BY id LIMIT $2)`

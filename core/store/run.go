@@ -7,7 +7,7 @@ import (
 	"github.com/skein-bot/skein/core"
 )
 
-const runColumns = `id, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
+const runColumns = `id, request, root_run_id, task_id, kind, session_id, session_key, requester_id, requester_key, requester_run, requester_turn, ordinal,
 	completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery, detail, result, is_partial,
 	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, created_at, started_at, ended_at, delivered_at, notify`
 
@@ -16,7 +16,7 @@ const liveStatuses = `('queued', 'running', 'waiting')`
 func scanRun(s scanner) (core.Run, error) {
 	var r core.Run
 	var origin, spec string
-	err := s.Scan(&r.ID, &r.Root, &r.TaskID, &r.Kind, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
+	err := s.Scan(&r.ID, &r.Request, &r.Root, &r.TaskID, &r.Kind, &r.Session, &r.SessionKey, &r.Requester, &r.RequesterID, &r.RequesterRun, &r.RequesterTurn,
 		&r.Ordinal, &r.Completion, &r.Depth, &r.Role, &r.Agent, &r.Task, &r.TaskName, &r.Label, &origin, &r.Anchor, &r.Owner, &spec,
 		&r.Status, &r.Delivery, &r.Detail, &r.Result, &r.Partial, &r.TokensIn, &r.TokensOut,
 		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.DeliveredAt, &r.Notify)
@@ -37,10 +37,10 @@ func (tx *Tx) InsertRun(r core.Run) error {
 	kind, notify := cmp.Or(r.Kind, core.RunSubagent), cmp.Or(r.Notify, core.NotifyDone)
 	return tx.later(`INSERT INTO run (id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run,
 		requester_turn, ordinal, completion, depth, role, agent, task, task_name, label, origin, anchor, owner, spec, status, delivery,
-		created_at, kind, notify) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26)`,
+		created_at, kind, notify, request) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27)`,
 		r.ID, r.Root, r.TaskID, r.Session, r.SessionKey, r.Requester, r.RequesterID, r.RequesterRun, r.RequesterTurn, r.Ordinal,
 		r.Completion, r.Depth, r.Role, r.Agent, r.Task, r.TaskName, r.Label, formatAddress(r.Origin), r.Anchor, r.Owner, string(spec),
-		string(r.Status), string(r.Delivery), int64(r.CreatedAt), string(kind), string(notify))
+		string(r.Status), string(r.Delivery), int64(r.CreatedAt), string(kind), string(notify), r.Request)
 }
 
 // DeleteRun removes a reserved run, to undo a refused spawn.

@@ -29,7 +29,11 @@ type Turn struct {
 	Generation int64
 	// Chain is the first turn of those that waits joined together; a turn that
 	// a completion resumed keeps the chain of the turn that spawned.
-	Chain    int64
+	Chain int64
+	// Request is the turn that began the request this one belongs to, itself
+	// where it began one: what a person's message set going, with every run
+	// below it, is one request. Budgets are counted by it.
+	Request  int64
 	Run      string // the run it works for, "" for a chat turn
 	Kind     InboxKind
 	Lane     Lane
@@ -47,18 +51,21 @@ type Turn struct {
 	Detail  string
 }
 
-const turnColumns = `id, session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
+const turnColumns = `id, session_id, generation, chain, request, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
 	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, started_at, ended_at, detail`
 
 func scanTurn(s scanner) (Turn, error) {
 	var r Turn
 	var reply string
-	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
+	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Request, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
 		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokensOut,
 		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.Started, &r.Ended, &r.Detail)
 	r.ReplyTo = parseAddress(reply)
 	if r.Chain == 0 {
 		r.Chain = r.ID // the first of its chain
+	}
+	if r.Request == 0 {
+		r.Request = r.ID
 	}
 	return r, err
 }
@@ -67,11 +74,14 @@ func scanTurn(s scanner) (Turn, error) {
 func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 	t.State, t.Attempts = TurnRunning, 1
 	err := tx.one(`INSERT INTO turn (session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence,
-		attempts, started_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) RETURNING id`,
+		attempts, started_at, request) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15) RETURNING id`,
 		[]any{t.Session, t.Generation, t.Chain, t.Run, string(t.Kind), string(t.Lane), string(t.State), formatAddress(t.ReplyTo), t.Anchor, t.Policy,
-			t.Owner, t.Fence, t.Attempts, int64(t.Started)}, &t.ID)
+			t.Owner, t.Fence, t.Attempts, int64(t.Started), t.Request}, &t.ID)
 	if t.Chain == 0 {
 		t.Chain = t.ID
+	}
+	if t.Request == 0 {
+		t.Request = t.ID
 	}
 	return t, err
 }
@@ -104,34 +114,46 @@ func (tx *Tx) ReclaimTurn(id, fence int64) error {
 	return err
 }
 
-// StepDone notes the turn's last step number and usage, and that it makes
-// progress: the count of attempts starts over.
-func (tx *Tx) StepDone(turn int64, seq int, u core.Usage) error {
-	_, err := tx.exec(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
-		cache_read = cache_read + $5, cache_write = cache_write + $6, micro_usd = micro_usd + $7, unpriced = unpriced + $8 WHERE id = $1`,
-		turn, seq, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
-	return err
+// StepDone notes the turn's last step number, and that it makes progress: the
+// count of attempts starts over. u is what calls used since the last step; it
+// is booked to the turn, to the day of its person, and to every budget that it
+// is part of.
+func (tx *Tx) StepDone(turn int64, seq int, u core.Usage, now core.Millis) error {
+	var b booking
+	err := tx.one(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
+		cache_read = cache_read + $5, cache_write = cache_write + $6, micro_usd = micro_usd + $7, unpriced = unpriced + $8 WHERE id = $1`+bookingColumns,
+		[]any{turn, seq, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced}, b.dest()...)
+	switch {
+	case errors.Is(err, ErrNotFound) || err == nil && u == (core.Usage{}):
+		return nil
+	case err != nil:
+		return err
+	}
+	return tx.book(b, DayUsage{Usage: u}, now)
 }
 
-// EndTurn ends a running turn and books all that it used to its person's day.
-// u is what no StepDone has written. A turn that has ended stays as it is.
+// EndTurn ends a running turn and adds what all of it used to its run. u is
+// what no StepDone has booked. A turn that has ended stays as it is.
 func (tx *Tx) EndTurn(id int64, state TurnState, detail string, u core.Usage, now core.Millis) error {
-	var owner string
-	var session int64
+	var b booking
 	var all core.Usage
 	err := tx.one(`UPDATE turn SET state = $2, detail = $3, tokens_in = tokens_in + $4, tokens_out = tokens_out + $5,
 		cache_read = cache_read + $6, cache_write = cache_write + $7, micro_usd = micro_usd + $8, unpriced = unpriced + $9, ended_at = $10
-		WHERE id = $1 AND state = 'running'
-		RETURNING owner, session_id, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced`,
+		WHERE id = $1 AND state = 'running'`+bookingColumns+`, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced`,
 		[]any{id, string(state), detail, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced, int64(now)},
-		&owner, &session, &all.TokensIn, &all.TokensOut, &all.CacheRead, &all.CacheWrite, &all.MicroUSD, &all.Unpriced)
+		append(b.dest(), &all.TokensIn, &all.TokensOut, &all.CacheRead, &all.CacheWrite, &all.MicroUSD, &all.Unpriced)...)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
 		return err
 	}
-	return tx.AddUsage(owner, session, DayOf(now), DayUsage{Turns: 1, Usage: all})
+	if b.run != "" && all != (core.Usage{}) {
+		if err := tx.AddRunUsage(b.run, all); err != nil {
+			return err
+		}
+	}
+	return tx.book(b, DayUsage{Turns: 1, Usage: u}, now)
 }
 
 // TurnsOfSession lists turns of a session, newest first.

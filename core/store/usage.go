@@ -24,8 +24,9 @@ type DayUsage struct {
 const usageSums = `COALESCE(SUM(turns), 0), COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cache_read), 0),
 	COALESCE(SUM(cache_write), 0), COALESCE(SUM(micro_usd), 0), COALESCE(SUM(unpriced), 0)`
 
-// AddUsage adds to what a person caused on a day in a session. EndTurn calls
-// it; user is "channel:id", "" for what nobody in particular caused.
+// AddUsage adds to what a person caused on a day in a session. StepDone and
+// EndTurn call it; user is "channel:id", "" for what nobody in particular
+// caused.
 func (tx *Tx) AddUsage(user string, session int64, day Day, u DayUsage) error {
 	return tx.later(`INSERT INTO usage_day (owner, day, session_id, turns, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced)
 		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
@@ -37,15 +38,24 @@ func (tx *Tx) AddUsage(user string, session int64, day Day, u DayUsage) error {
 }
 
 // UsageOf returns what a person, "channel:id", caused on a day in all sessions
-// together: the turns that have ended. Limits per person read it.
+// together: the turns that have ended, and the tokens of all. Limits per person
+// read it.
 func (tx *Tx) UsageOf(user string, day Day) (DayUsage, error) {
 	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE owner = $1 AND day = $2`, user, int64(day))
 }
 
-// UsageOfAgent returns what an agent's sessions used on a day.
-func (tx *Tx) UsageOfAgent(agent string, day Day) (DayUsage, error) {
-	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE day = $1
-		AND session_id IN (SELECT id FROM session WHERE agent = $2)`, int64(day), agent)
+// UsageSince returns what a person caused from a day on, as far as days are
+// kept.
+func (tx *Tx) UsageSince(user string, day Day) (DayUsage, error) {
+	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE owner = $1 AND day >= $2`, user, int64(day))
+}
+
+// UsageBelow returns what was used in a session and in all below it, whoever
+// caused it, as far as days are kept.
+func (tx *Tx) UsageBelow(session int64) (DayUsage, error) {
+	return tx.dayUsage(`WITH RECURSIVE below (id) AS (SELECT id FROM session WHERE id = $1
+			UNION SELECT s.id FROM session AS s JOIN below ON s.parent_id = below.id WHERE s.parent_id > 0)
+		SELECT `+usageSums+` FROM usage_day WHERE session_id IN (SELECT id FROM below)`, session)
 }
 
 func (tx *Tx) dayUsage(query string, args ...any) (u DayUsage, err error) {

@@ -99,6 +99,11 @@ func (e *Engine) endTurn(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 			return err
 		}
 	}
+	if out.Over != nil && out.Over.Agent != "" && e.OnBudget != nil {
+		if err := e.OnBudget(tx, out.Over); err != nil {
+			return err
+		}
+	}
 	if l.Turn.Run == "" {
 		return e.endChat(tx, l, out)
 	}
@@ -106,15 +111,6 @@ func (e *Engine) endTurn(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 	if err != nil {
 		return err
 	}
-	// The whole turn's usage: what earlier claims and steps wrote, and the rest.
-	turn, err := tx.TurnByID(l.Turn.ID)
-	if err != nil {
-		return err
-	}
-	if err := tx.AddRunUsage(run.ID, turn.Usage); err != nil {
-		return err
-	}
-	run.Usage = run.Usage.Plus(turn.Usage)
 	if err := e.consumed(tx, out.Events); err != nil {
 		return err
 	}
@@ -175,6 +171,8 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 	switch {
 	case out.State == store.TurnCancelled && out.Status == core.RunCancelled:
 		text = "" // whoever stopped it was told
+	case out.Over != nil:
+		text, kind = e.Config.Language().FailureBudget(out.Detail), store.OutNotice
 	case out.State != store.TurnDone:
 		text, kind = e.Config.Language().FailureTurn(out.Detail), store.OutNotice
 	case text == "" && out.Silence != "":
@@ -191,7 +189,7 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 	if err := e.noticeAll(tx, out, untold); err != nil {
 		return err
 	}
-	if text == "" || len(untold) > 0 {
+	if text == "" || len(untold) > 0 && out.Over == nil {
 		return nil
 	}
 	return e.post(tx, l, out, text, kind, nil)

@@ -30,6 +30,8 @@ type Settings struct {
 // Config answers from the live configuration.
 type Config interface {
 	Subagents(agentID string) Settings
+	// Limits are the budgets of an agent, one that is not configured has none.
+	Limits(agentID string) Limits
 	// AgentKnown reports whether an agent is configured.
 	AgentKnown(id string) bool
 	// Language is the one in which people are spoken to.
@@ -144,6 +146,9 @@ type Options struct {
 	// OnBacklog runs in that transaction too where n outcomes of the run's tree
 	// are blocked, of the most it may have; nil does nothing.
 	OnBacklog func(tx *store.Tx, run core.Run, n, most int) error
+	// OnBudget runs in the transaction that ends a turn because the limits of an
+	// agent are used up; nil does nothing.
+	OnBudget func(tx *store.Tx, over *agent.BudgetError) error
 	// Settle is how long a spawn must have been half done before Recover takes
 	// it for one that a crash left; 0 where this process is alone on its store.
 	Settle time.Duration

@@ -204,7 +204,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 		ID: id, TaskID: e.World.NewID(), Requester: s.parent.ID, RequesterID: s.parent.Key, RequesterRun: s.turn.Run,
 		RequesterTurn: s.chain(), Depth: s.parent.Depth + 1, Agent: agentID, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label,
 		Origin: s.turn.ReplyTo, Anchor: s.turn.Anchor, Owner: s.turn.Owner, Status: core.RunQueued, Delivery: core.DeliveryPending,
-		CreatedAt: e.World.Now(), Role: "leaf",
+		CreatedAt: e.World.Now(), Role: "leaf", Request: s.turn.Request,
 	}
 	if s.run.Depth < set.MaxSpawnDepth {
 		s.run.Role = "orchestrator"
@@ -402,6 +402,9 @@ func (s *spawn) limits(tx *store.Tx) error {
 	if err := backlog(tx, s.run.Root); err != nil {
 		return err
 	}
+	if err := s.affordable(tx); err != nil {
+		return err
+	}
 	if s.p.TaskName == "" {
 		return nil
 	}
@@ -413,6 +416,25 @@ func (s *spawn) limits(tx *store.Tx) error {
 		return err
 	}
 	return core.Errorf("task_name_taken", "the live run %s has the task name %q", other.ID, s.p.TaskName).WithRemedy("choose another taskName")
+}
+
+// affordable refuses a spawn where a budget is spent that the child would draw
+// on: one of the requester's, or the day of the child's agent.
+func (s *spawn) affordable(tx *store.Tx) error {
+	purse, err := newPurse(tx, s.e.Config.Limits, s.turn, s.parent)
+	if err != nil {
+		return err
+	}
+	if s.run.Agent != s.parent.Agent {
+		purse.addDay(s.run.Agent, s.e.Config.Limits(s.run.Agent))
+	}
+	var over *agent.BudgetError
+	if err := purse.left(tx, s.e.World.Now(), core.Usage{}); errors.As(err, &over) {
+		return over.Err
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // session creates the child's session, forked where that was asked for and is

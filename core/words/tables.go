@@ -14,6 +14,8 @@ const (
 	kAgentsUnbound
 	kAlertAccountStopped
 	kAlertAccountStoppedRemedy
+	kAlertBudget
+	kAlertBudgetRemedy
 	kAlertCompletionBacklog
 	kAlertCompletionBacklogRemedy
 	kAlertCompletionBlocked
@@ -60,6 +62,9 @@ const (
 	kBindingUndelivered
 	kBindingUndeliveredGone
 	kCommandNotAllowed
+	kCostPartial
+	kCostUnder
+	kCostUnknown
 	kDateMinute
 	kDateSecond
 	kDeliveryBlocked
@@ -106,6 +111,7 @@ const (
 	kDetailTurnTimeout
 	kEditAnswered
 	kEditRunning
+	kFailureBudget
 	kFailureDropped
 	kFailureNoAnswer
 	kFailureTurn
@@ -127,6 +133,7 @@ const (
 	kHelpSubagents
 	kHelpTasks
 	kHelpUnfocus
+	kHelpUsage
 	kHelpWhoami
 	kInfoAgent
 	kInfoMode
@@ -190,6 +197,11 @@ const (
 	kQuoteOpen
 	kRefuseBindingPending
 	kRefuseBindingsDisabled
+	kRefuseBudgetDay
+	kRefuseBudgetRequestTokens
+	kRefuseBudgetRequestUsd
+	kRefuseBudgetRunTokens
+	kRefuseBudgetRunUsd
 	kRefuseChannelGone
 	kRefuseCommandUnknown
 	kRefuseDuration
@@ -254,6 +266,16 @@ const (
 	kUnitHour
 	kUnitMinute
 	kUnitSecond
+	kUsageLeftDay
+	kUsageLeftRequestTokens
+	kUsageLeftRequestUsd
+	kUsageLeftRunTokens
+	kUsageLeftRunUsd
+	kUsageLeftYou
+	kUsageMonth
+	kUsageSession
+	kUsageToday
+	kUsageUsed
 	kWhoamiOperator
 	kWhoamiUnknown
 	size int = iota
@@ -317,6 +339,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "unbound"},
 		kAlertAccountStopped:          {other: "the account {account} has stopped: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew."},
+		kAlertBudget:                  {other: "the agent {agent} has used up {key}: {spent} of {limit}"},
+		kAlertBudgetRemedy:            {other: "`skein usage` shows what was used; agents.entries.{agent}.limits and agents.defaults.limits set the limits."},
 		kAlertCompletionBacklog:       {other: "the outcomes of {n:int} tasks of {tree} were told to nobody; at {most:int} it gets no further sub-agents"},
 		kAlertCompletionBacklogRemedy: {other: "`skein tasks` shows them; `skein tasks retry ID` tells one again, `skein tasks dismiss ID` lets it go."},
 		kAlertCompletionBlocked:       {other: "nobody could be told the outcome of task {task}: {cause:detail}"},
@@ -363,6 +387,9 @@ var shipped = [...]table{
 		kBindingUndelivered:           {other: "{why}, so its answer comes here:"},
 		kBindingUndeliveredGone:       {other: "The thread of {name} is gone, so its answer comes here:"},
 		kCommandNotAllowed:            {other: "You may not use commands here. (An operator can add you to commands.allowFrom.)"},
+		kCostPartial:                  {other: "{cost} (partial)"},
+		kCostUnder:                    {other: "under {limit}"},
+		kCostUnknown:                  {other: "unknown (no price)"},
 		kDateMinute:                   {other: "{year}-{month}-{day} {hour}:{minute} {zone}"},
 		kDateSecond:                   {other: "{year}-{month}-{day} {hour}:{minute}:{second} {zone}"},
 		kDeliveryBlocked:              {other: "nobody was told"},
@@ -409,6 +436,7 @@ var shipped = [...]table{
 		kDetailTurnTimeout:            {other: "the turn's time limit is over"},
 		kEditAnswered:                 {other: "You have edited a message that I have answered. /retry answers the new text instead."},
 		kEditRunning:                  {other: "I am answering what you wrote before your edit. When I am done, /retry answers the new text instead."},
+		kFailureBudget:                {other: "I have stopped: {why:detail}."},
 		kFailureDropped:               {other: "{n:count} messages were more than the queue holds, and did not get an answer of their own.", one: "1 message was more than the queue holds, and did not get an answer of its own."},
 		kFailureNoAnswer:              {other: "(The agent finished without an answer.)"},
 		kFailureTurn:                  {other: "This did not work: {why:detail}."},
@@ -430,6 +458,7 @@ var shipped = [...]table{
 		kHelpSubagents:                {other: "look at sub-agents"},
 		kHelpTasks:                    {other: "background work and whether its outcome was told"},
 		kHelpUnfocus:                  {other: "end the binding here"},
+		kHelpUsage:                    {other: "what was used, what it cost, and what is left"},
 		kHelpWhoami:                   {other: "how you and this place are named"},
 		kInfoAgent:                    {other: "{agent}, {role}, depth {depth:int}"},
 		kInfoMode:                     {other: "Mode: {mode}, context {context}"},
@@ -474,7 +503,7 @@ var shipped = [...]table{
 		kNewBegins:                    {other: "A new conversation begins here."},
 		kNewBeginsWith:                {other: "A new conversation begins here, with the model {model}."},
 		kNoticeBecause:                {other: "{what}: {why:detail}."},
-		kNoticeBudget:                 {other: "{name} used up its budget"},
+		kNoticeBudget:                 {other: "{name} had to stop"},
 		kNoticeCancelled:              {other: "{name} was stopped"},
 		kNoticeError:                  {other: "{name} failed"},
 		kNoticeInterrupted:            {other: "{name} was interrupted (unknown effects)"},
@@ -493,6 +522,11 @@ var shipped = [...]table{
 		kQuoteOpen:                    {other: "\""},
 		kRefuseBindingPending:         {other: "a binding is being set up here", remedy: "try again in a moment"},
 		kRefuseBindingsDisabled:       {other: "thread bindings are switched off here", remedy: "an operator can set {key} to true"},
+		kRefuseBudgetDay:              {other: "the budget of the agent {agent} for today is spent: {spent} of {limit}", remedy: "it begins anew at 00:00 UTC; an operator can raise limits.perDayUsd"},
+		kRefuseBudgetRequestTokens:    {other: "the budget of this request is spent: {spent:int} of {limit:int} tokens", remedy: "a new message begins a new request; an operator can raise limits.maxTokens"},
+		kRefuseBudgetRequestUsd:       {other: "the budget of this request is spent: {spent} of {limit}", remedy: "a new message begins a new request; an operator can raise limits.maxUsd"},
+		kRefuseBudgetRunTokens:        {other: "the budget of {name} is spent: {spent:int} of {limit:int} tokens", remedy: "begin it again with more, as far as the limits allow, or go on without it"},
+		kRefuseBudgetRunUsd:           {other: "the budget of {name} is spent: {spent} of {limit}", remedy: "begin it again with more, as far as the limits allow, or go on without it"},
 		kRefuseChannelGone:            {other: "the channel is not there any more", remedy: "check the channel with skein channels status"},
 		kRefuseCommandUnknown:         {other: "there is no command /{name}", remedy: "/help lists the commands"},
 		kRefuseDuration:               {other: "{value:quoted} is not a duration", remedy: "write for example 90m, 2h30m, 1d, 24 (hours), or off"},
@@ -557,6 +591,16 @@ var shipped = [...]table{
 		kUnitHour:                     {other: "{n:int}h"},
 		kUnitMinute:                   {other: "{n:int}m"},
 		kUnitSecond:                   {other: "{n:int}s"},
+		kUsageLeftDay:                 {other: "Budget of the agent {agent} for today: {left} of {limit} are left"},
+		kUsageLeftRequestTokens:       {other: "Budget of a request: {left:int} of {limit:int} tokens are left of the latest"},
+		kUsageLeftRequestUsd:          {other: "Budget of a request: {left} of {limit} are left of the latest"},
+		kUsageLeftRunTokens:           {other: "Budget of {name}: {left:int} of {limit:int} tokens are left"},
+		kUsageLeftRunUsd:              {other: "Budget of {name}: {left} of {limit} are left"},
+		kUsageLeftYou:                 {other: "Your limit for today: {left} of {limit} are left"},
+		kUsageMonth:                   {other: "You, in the last 30 days: {used}"},
+		kUsageSession:                 {other: "This conversation, with its sub-agents: {used}"},
+		kUsageToday:                   {other: "You, today: {used}"},
+		kUsageUsed:                    {other: "{tokens:int} tokens · {cost}"},
 		kWhoamiOperator:               {other: "{who} (an operator)"},
 		kWhoamiUnknown:                {other: "unknown: the platform did not say"},
 	}},
@@ -571,6 +615,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "nicht gebunden"},
 		kAlertAccountStopped:          {other: "das Konto {account} wurde angehalten: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Berichtige seine Zugangsdaten, oder beende das andere Programm, das sie benutzt; es startet wieder, wenn das Gateway seine Konfiguration neu liest."},
+		kAlertBudget:                  {other: "der Agent {agent} hat {key} verbraucht: {spent} von {limit}"},
+		kAlertBudgetRemedy:            {other: "`skein usage` zeigt, was verbraucht wurde; agents.entries.{agent}.limits und agents.defaults.limits setzen die Grenzen."},
 		kAlertCompletionBacklog:       {other: "die Ergebnisse von {n:int} Aufgaben von {tree} wurden niemandem mitgeteilt; bei {most:int} bekommt es keine weiteren Sub-Agenten"},
 		kAlertCompletionBacklogRemedy: {other: "`skein tasks` zeigt sie; `skein tasks retry ID` teilt eines erneut mit, `skein tasks dismiss ID` verwirft es."},
 		kAlertCompletionBlocked:       {other: "das Ergebnis der Aufgabe {task} konnte niemandem mitgeteilt werden: {cause:detail}"},
@@ -617,6 +663,9 @@ var shipped = [...]table{
 		kBindingUndelivered:           {other: "{why}. Die Antwort kommt deshalb hierher:"},
 		kBindingUndeliveredGone:       {other: "Der Thread von {name} ist weg. Die Antwort kommt deshalb hierher:"},
 		kCommandNotAllowed:            {other: "Du darfst hier keine Befehle benutzen. (Ein Betreiber kann dich in commands.allowFrom eintragen.)"},
+		kCostPartial:                  {other: "{cost} (ein Teil)"},
+		kCostUnder:                    {other: "unter {limit}"},
+		kCostUnknown:                  {other: "unbekannt (kein Preis)"},
 		kDateMinute:                   {other: "{day}.{month}.{year}, {hour}:{minute} {zone}"},
 		kDateSecond:                   {other: "{day}.{month}.{year}, {hour}:{minute}:{second} {zone}"},
 		kDeliveryBlocked:              {other: "niemand weiß davon"},
@@ -663,6 +712,7 @@ var shipped = [...]table{
 		kDetailTurnTimeout:            {other: "die Zeitgrenze der Antwort ist erreicht"},
 		kEditAnswered:                 {other: "Du hast eine Nachricht geändert, die ich schon beantwortet habe. /retry beantwortet stattdessen den neuen Text."},
 		kEditRunning:                  {other: "Ich beantworte gerade, was du vor der Änderung geschrieben hast. Wenn ich fertig bin, beantwortet /retry stattdessen den neuen Text."},
+		kFailureBudget:                {other: "Ich habe aufgehört: {why:detail}."},
 		kFailureDropped:               {other: "{n:count} Nachrichten waren mehr, als die Warteschlange fasst, und bekamen keine eigene Antwort.", one: "1 Nachricht war mehr, als die Warteschlange fasst, und bekam keine eigene Antwort."},
 		kFailureNoAnswer:              {other: "(Der Agent ist ohne Antwort fertig geworden.)"},
 		kFailureTurn:                  {other: "Das hat nicht geklappt: {why:detail}."},
@@ -684,6 +734,7 @@ var shipped = [...]table{
 		kHelpSubagents:                {other: "Sub-Agenten ansehen"},
 		kHelpTasks:                    {other: "Hintergrundarbeit, und ob ihr Ergebnis gemeldet wurde"},
 		kHelpUnfocus:                  {other: "die Bindung hier beenden"},
+		kHelpUsage:                    {other: "was verbraucht wurde, was es kostet und was übrig ist"},
 		kHelpWhoami:                   {other: "wie du und dieser Ort heißen"},
 		kInfoAgent:                    {other: "{agent}, {role}, Tiefe {depth:int}"},
 		kInfoMode:                     {other: "Betriebsart: {mode}, Kontext {context}"},
@@ -728,7 +779,7 @@ var shipped = [...]table{
 		kNewBegins:                    {other: "Hier beginnt eine neue Unterhaltung."},
 		kNewBeginsWith:                {other: "Hier beginnt eine neue Unterhaltung, mit dem Modell {model}."},
 		kNoticeBecause:                {other: "{what}: {why:detail}."},
-		kNoticeBudget:                 {other: "{name} hat das Budget verbraucht"},
+		kNoticeBudget:                 {other: "{name} musste aufhören"},
 		kNoticeCancelled:              {other: "{name} wurde angehalten"},
 		kNoticeError:                  {other: "{name} ist gescheitert"},
 		kNoticeInterrupted:            {other: "{name} wurde unterbrochen (Wirkung unbekannt)"},
@@ -747,6 +798,11 @@ var shipped = [...]table{
 		kQuoteOpen:                    {other: "„"},
 		kRefuseBindingPending:         {other: "hier wird gerade eine Bindung eingerichtet", remedy: "versuch es gleich noch einmal"},
 		kRefuseBindingsDisabled:       {other: "Thread-Bindungen sind hier abgeschaltet", remedy: "ein Betreiber kann {key} auf true setzen"},
+		kRefuseBudgetDay:              {other: "das Budget des Agenten {agent} für heute ist verbraucht: {spent} von {limit}", remedy: "um 00:00 UTC beginnt es neu; ein Betreiber kann limits.perDayUsd erhöhen"},
+		kRefuseBudgetRequestTokens:    {other: "das Budget dieser Anfrage ist verbraucht: {spent:int} von {limit:int} Token", remedy: "eine neue Nachricht beginnt eine neue Anfrage; ein Betreiber kann limits.maxTokens erhöhen"},
+		kRefuseBudgetRequestUsd:       {other: "das Budget dieser Anfrage ist verbraucht: {spent} von {limit}", remedy: "eine neue Nachricht beginnt eine neue Anfrage; ein Betreiber kann limits.maxUsd erhöhen"},
+		kRefuseBudgetRunTokens:        {other: "das Budget von {name} ist verbraucht: {spent:int} von {limit:int} Token", remedy: "beginne es noch einmal mit mehr, so weit die Grenzen reichen, oder mach ohne es weiter"},
+		kRefuseBudgetRunUsd:           {other: "das Budget von {name} ist verbraucht: {spent} von {limit}", remedy: "beginne es noch einmal mit mehr, so weit die Grenzen reichen, oder mach ohne es weiter"},
 		kRefuseChannelGone:            {other: "den Kanal gibt es nicht mehr", remedy: "prüf den Kanal mit skein channels status"},
 		kRefuseCommandUnknown:         {other: "den Befehl /{name} gibt es nicht", remedy: "/help zeigt die Befehle"},
 		kRefuseDuration:               {other: "{value:quoted} ist keine Dauer", remedy: "schreib zum Beispiel 90m, 2h30m, 1d, 24 (Stunden) oder off"},
@@ -811,6 +867,16 @@ var shipped = [...]table{
 		kUnitHour:                     {other: "{n:int} h"},
 		kUnitMinute:                   {other: "{n:int} min"},
 		kUnitSecond:                   {other: "{n:int} s"},
+		kUsageLeftDay:                 {other: "Budget des Agenten {agent} für heute: {left} von {limit} sind übrig"},
+		kUsageLeftRequestTokens:       {other: "Budget einer Anfrage: von der letzten sind {left:int} von {limit:int} Token übrig"},
+		kUsageLeftRequestUsd:          {other: "Budget einer Anfrage: von der letzten sind {left} von {limit} übrig"},
+		kUsageLeftRunTokens:           {other: "Budget von {name}: {left:int} von {limit:int} Token sind übrig"},
+		kUsageLeftRunUsd:              {other: "Budget von {name}: {left} von {limit} sind übrig"},
+		kUsageLeftYou:                 {other: "Deine Grenze für heute: {left} von {limit} sind übrig"},
+		kUsageMonth:                   {other: "Du, in den letzten 30 Tagen: {used}"},
+		kUsageSession:                 {other: "Diese Unterhaltung, mit ihren Unteragenten: {used}"},
+		kUsageToday:                   {other: "Du, heute: {used}"},
+		kUsageUsed:                    {other: "{tokens:int} Token · {cost}"},
 		kWhoamiOperator:               {other: "{who} (Betreiber)"},
 		kWhoamiUnknown:                {other: "unbekannt: Die Plattform sagt es nicht"},
 	}},
@@ -825,6 +891,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "sin vincular"},
 		kAlertAccountStopped:          {other: "la cuenta {account} se ha detenido: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Corrige sus credenciales o cierra el otro programa que las usa; vuelve a arrancar cuando el gateway lea de nuevo su configuración."},
+		kAlertBudget:                  {other: "el agente {agent} agotó {key}: {spent} de {limit}"},
+		kAlertBudgetRemedy:            {other: "`skein usage` muestra lo que se usó; agents.entries.{agent}.limits y agents.defaults.limits fijan los límites."},
 		kAlertCompletionBacklog:       {other: "nadie conoce el resultado de {n:int} tareas de {tree}; con {most:int} no recibirá más subagentes"},
 		kAlertCompletionBacklogRemedy: {other: "`skein tasks` las muestra; `skein tasks retry ID` vuelve a comunicar una y `skein tasks dismiss ID` la descarta."},
 		kAlertCompletionBlocked:       {other: "no se pudo comunicar a nadie el resultado de la tarea {task}: {cause:detail}"},
@@ -871,6 +939,9 @@ var shipped = [...]table{
 		kBindingUndelivered:           {other: "{why}; por eso su respuesta llega aquí:"},
 		kBindingUndeliveredGone:       {other: "El hilo de {name} ya no existe; por eso su respuesta llega aquí:"},
 		kCommandNotAllowed:            {other: "Aquí no puedes usar comandos. (Un operador puede añadirte a commands.allowFrom.)"},
+		kCostPartial:                  {other: "{cost} (parcial)"},
+		kCostUnder:                    {other: "menos de {limit}"},
+		kCostUnknown:                  {other: "desconocido (sin precio)"},
 		kDateMinute:                   {other: "{day}/{month}/{year} {hour}:{minute} {zone}"},
 		kDateSecond:                   {other: "{day}/{month}/{year} {hour}:{minute}:{second} {zone}"},
 		kDeliveryBlocked:              {other: "nadie lo sabe"},
@@ -917,6 +988,7 @@ var shipped = [...]table{
 		kDetailTurnTimeout:            {other: "se acabó el tiempo límite de la respuesta"},
 		kEditAnswered:                 {other: "Editaste un mensaje que ya respondí. /retry responde en su lugar al texto nuevo."},
 		kEditRunning:                  {other: "Estoy respondiendo lo que escribiste antes de tu edición. Cuando termine, /retry responde en su lugar al texto nuevo."},
+		kFailureBudget:                {other: "Me he detenido: {why:detail}."},
 		kFailureDropped:               {other: "{n:count} mensajes superaron lo que cabe en la cola y no tuvieron respuesta propia.", one: "1 mensaje superó lo que cabe en la cola y no tuvo respuesta propia."},
 		kFailureNoAnswer:              {other: "(El agente terminó sin dar respuesta.)"},
 		kFailureTurn:                  {other: "Esto no funcionó: {why:detail}."},
@@ -938,6 +1010,7 @@ var shipped = [...]table{
 		kHelpSubagents:                {other: "ver los subagentes"},
 		kHelpTasks:                    {other: "trabajo en segundo plano y si se comunicó su resultado"},
 		kHelpUnfocus:                  {other: "terminar la vinculación de aquí"},
+		kHelpUsage:                    {other: "lo que se usó, lo que cuesta y lo que queda"},
 		kHelpWhoami:                   {other: "cómo se llaman tú y este lugar"},
 		kInfoAgent:                    {other: "{agent}, {role}, profundidad {depth:int}"},
 		kInfoMode:                     {other: "Modo: {mode}, contexto {context}"},
@@ -982,7 +1055,7 @@ var shipped = [...]table{
 		kNewBegins:                    {other: "Aquí comienza una nueva conversación."},
 		kNewBeginsWith:                {other: "Aquí comienza una nueva conversación, con el modelo {model}."},
 		kNoticeBecause:                {other: "{what}: {why:detail}."},
-		kNoticeBudget:                 {other: "{name} agotó su presupuesto"},
+		kNoticeBudget:                 {other: "{name} tuvo que parar"},
 		kNoticeCancelled:              {other: "{name} se detuvo"},
 		kNoticeError:                  {other: "{name} falló"},
 		kNoticeInterrupted:            {other: "{name} se interrumpió (efectos desconocidos)"},
@@ -1001,6 +1074,11 @@ var shipped = [...]table{
 		kQuoteOpen:                    {other: "«"},
 		kRefuseBindingPending:         {other: "aquí se está preparando una vinculación", remedy: "inténtalo de nuevo en un momento"},
 		kRefuseBindingsDisabled:       {other: "las vinculaciones de hilos están desactivadas aquí", remedy: "un operador puede poner {key} en true"},
+		kRefuseBudgetDay:              {other: "el presupuesto del agente {agent} para hoy está agotado: {spent} de {limit}", remedy: "empieza de nuevo a las 00:00 UTC; un operador puede subir limits.perDayUsd"},
+		kRefuseBudgetRequestTokens:    {other: "el presupuesto de esta petición está agotado: {spent:int} de {limit:int} tokens", remedy: "un mensaje nuevo empieza otra petición; un operador puede subir limits.maxTokens"},
+		kRefuseBudgetRequestUsd:       {other: "el presupuesto de esta petición está agotado: {spent} de {limit}", remedy: "un mensaje nuevo empieza otra petición; un operador puede subir limits.maxUsd"},
+		kRefuseBudgetRunTokens:        {other: "el presupuesto de {name} está agotado: {spent:int} de {limit:int} tokens", remedy: "empiézalo de nuevo con más, hasta donde permitan los límites, o sigue sin ello"},
+		kRefuseBudgetRunUsd:           {other: "el presupuesto de {name} está agotado: {spent} de {limit}", remedy: "empiézalo de nuevo con más, hasta donde permitan los límites, o sigue sin ello"},
 		kRefuseChannelGone:            {other: "el canal ya no está", remedy: "revisa el canal con skein channels status"},
 		kRefuseCommandUnknown:         {other: "no existe el comando /{name}", remedy: "/help muestra los comandos"},
 		kRefuseDuration:               {other: "{value:quoted} no es una duración", remedy: "escribe por ejemplo 90m, 2h30m, 1d, 24 (horas) u off"},
@@ -1065,6 +1143,16 @@ var shipped = [...]table{
 		kUnitHour:                     {other: "{n:int} h"},
 		kUnitMinute:                   {other: "{n:int} min"},
 		kUnitSecond:                   {other: "{n:int} s"},
+		kUsageLeftDay:                 {other: "Presupuesto del agente {agent} para hoy: quedan {left} de {limit}"},
+		kUsageLeftRequestTokens:       {other: "Presupuesto de una petición: de la última quedan {left:int} de {limit:int} tokens"},
+		kUsageLeftRequestUsd:          {other: "Presupuesto de una petición: de la última quedan {left} de {limit}"},
+		kUsageLeftRunTokens:           {other: "Presupuesto de {name}: quedan {left:int} de {limit:int} tokens"},
+		kUsageLeftRunUsd:              {other: "Presupuesto de {name}: quedan {left} de {limit}"},
+		kUsageLeftYou:                 {other: "Tu límite para hoy: quedan {left} de {limit}"},
+		kUsageMonth:                   {other: "Tú, en los últimos 30 días: {used}"},
+		kUsageSession:                 {other: "Esta conversación, con sus subagentes: {used}"},
+		kUsageToday:                   {other: "Tú, hoy: {used}"},
+		kUsageUsed:                    {other: "{tokens:int} tokens · {cost}"},
 		kWhoamiOperator:               {other: "{who} (operador)"},
 		kWhoamiUnknown:                {other: "desconocido: la plataforma no lo dice"},
 	}},

@@ -44,6 +44,16 @@ func (l Language) AlertAccountStopped(account string, cause string) string {
 // AlertAccountStoppedRemedy is "alert.account-stopped.remedy": Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew.
 func (l Language) AlertAccountStoppedRemedy() string { return l.say(kAlertAccountStoppedRemedy) }
 
+// AlertBudget is "alert.budget": the agent {agent} has used up {key}: {spent} of {limit}
+func (l Language) AlertBudget(agent string, key string, limit string, spent string) string {
+	return l.say(kAlertBudget, arg{"agent", agent}, arg{"key", key}, arg{"limit", limit}, arg{"spent", spent})
+}
+
+// AlertBudgetRemedy is "alert.budget.remedy": `skein usage` shows what was used; agents.entries.{agent}.limits and agents.defaults.limits set the limits.
+func (l Language) AlertBudgetRemedy(agent string) string {
+	return l.say(kAlertBudgetRemedy, arg{"agent", agent})
+}
+
 // AlertCompletionBacklog is "alert.completion-backlog": the outcomes of {n:int} tasks of {tree} were told to nobody; at {most:int} it gets no further sub-agents
 func (l Language) AlertCompletionBacklog(most int, n int, tree string) string {
 	return l.say(kAlertCompletionBacklog, arg{"most", most}, arg{"n", n}, arg{"tree", tree})
@@ -232,6 +242,15 @@ func (l Language) BindingUndeliveredGone(name string) string {
 // CommandNotAllowed is "command.not-allowed": You may not use commands here. (An operator can add you to commands.allowFrom.)
 func (l Language) CommandNotAllowed() string { return l.say(kCommandNotAllowed) }
 
+// CostPartial is "cost.partial": {cost} (partial)
+func (l Language) CostPartial(cost string) string { return l.say(kCostPartial, arg{"cost", cost}) }
+
+// CostUnder is "cost.under": under {limit}
+func (l Language) CostUnder(limit string) string { return l.say(kCostUnder, arg{"limit", limit}) }
+
+// CostUnknown is "cost.unknown": unknown (no price)
+func (l Language) CostUnknown() string { return l.say(kCostUnknown) }
+
 // DateMinute is "date.minute": {year}-{month}-{day} {hour}:{minute} {zone}
 func (l Language) DateMinute(day string, hour string, minute string, month string, year string, zone string) string {
 	return l.say(kDateMinute, arg{"day", day}, arg{"hour", hour}, arg{"minute", minute}, arg{"month", month}, arg{"year", year}, arg{"zone", zone})
@@ -388,6 +407,9 @@ func (l Language) EditAnswered() string { return l.say(kEditAnswered) }
 // EditRunning is "edit.running": I am answering what you wrote before your edit. When I am done, /retry answers the new text instead.
 func (l Language) EditRunning() string { return l.say(kEditRunning) }
 
+// FailureBudget is "failure.budget": I have stopped: {why:detail}.
+func (l Language) FailureBudget(why string) string { return l.say(kFailureBudget, arg{"why", why}) }
+
 // FailureDropped is "failure.dropped": {n:count} messages were more than the queue holds, and did not get an answer of their own.
 func (l Language) FailureDropped(n int) string { return l.say(kFailureDropped, arg{"n", count(n)}) }
 
@@ -452,6 +474,9 @@ func (l Language) HelpTasks() string { return l.say(kHelpTasks) }
 
 // HelpUnfocus is "help.unfocus": end the binding here
 func (l Language) HelpUnfocus() string { return l.say(kHelpUnfocus) }
+
+// HelpUsage is "help.usage": what was used, what it cost, and what is left
+func (l Language) HelpUsage() string { return l.say(kHelpUsage) }
 
 // HelpWhoami is "help.whoami": how you and this place are named
 func (l Language) HelpWhoami() string { return l.say(kHelpWhoami) }
@@ -607,7 +632,7 @@ func (l Language) NoticeBecause(what string, why string) string {
 	return l.say(kNoticeBecause, arg{"what", what}, arg{"why", why})
 }
 
-// NoticeBudget is "notice.budget": {name} used up its budget
+// NoticeBudget is "notice.budget": {name} had to stop
 func (l Language) NoticeBudget(name string) string { return l.say(kNoticeBudget, arg{"name", name}) }
 
 // NoticeCancelled is "notice.cancelled": {name} was stopped
@@ -672,6 +697,31 @@ func RefuseBindingPending(code string) *core.Error { return refusalError(code, k
 // RefuseBindingsDisabled is "refuse.bindings-disabled": thread bindings are switched off here (an operator can set {key} to true)
 func RefuseBindingsDisabled(code string, key string) *core.Error {
 	return refusalError(code, kRefuseBindingsDisabled, arg{"key", key})
+}
+
+// RefuseBudgetDay is "refuse.budget-day": the budget of the agent {agent} for today is spent: {spent} of {limit} (it begins anew at 00:00 UTC; an operator can raise limits.perDayUsd)
+func RefuseBudgetDay(code string, agent string, limit string, spent string) *core.Error {
+	return refusalError(code, kRefuseBudgetDay, arg{"agent", agent}, arg{"limit", limit}, arg{"spent", spent})
+}
+
+// RefuseBudgetRequestTokens is "refuse.budget-request-tokens": the budget of this request is spent: {spent:int} of {limit:int} tokens (a new message begins a new request; an operator can raise limits.maxTokens)
+func RefuseBudgetRequestTokens(code string, limit int, spent int) *core.Error {
+	return refusalError(code, kRefuseBudgetRequestTokens, arg{"limit", limit}, arg{"spent", spent})
+}
+
+// RefuseBudgetRequestUsd is "refuse.budget-request-usd": the budget of this request is spent: {spent} of {limit} (a new message begins a new request; an operator can raise limits.maxUsd)
+func RefuseBudgetRequestUsd(code string, limit string, spent string) *core.Error {
+	return refusalError(code, kRefuseBudgetRequestUsd, arg{"limit", limit}, arg{"spent", spent})
+}
+
+// RefuseBudgetRunTokens is "refuse.budget-run-tokens": the budget of {name} is spent: {spent:int} of {limit:int} tokens (begin it again with more, as far as the limits allow, or go on without it)
+func RefuseBudgetRunTokens(code string, limit int, name string, spent int) *core.Error {
+	return refusalError(code, kRefuseBudgetRunTokens, arg{"limit", limit}, arg{"name", name}, arg{"spent", spent})
+}
+
+// RefuseBudgetRunUsd is "refuse.budget-run-usd": the budget of {name} is spent: {spent} of {limit} (begin it again with more, as far as the limits allow, or go on without it)
+func RefuseBudgetRunUsd(code string, limit string, name string, spent string) *core.Error {
+	return refusalError(code, kRefuseBudgetRunUsd, arg{"limit", limit}, arg{"name", name}, arg{"spent", spent})
 }
 
 // RefuseChannelGone is "refuse.channel-gone": the channel is not there any more (check the channel with skein channels status)
@@ -915,6 +965,50 @@ func (l Language) UnitMinute(n int) string { return l.say(kUnitMinute, arg{"n", 
 
 // UnitSecond is "unit.second": {n:int}s
 func (l Language) UnitSecond(n int) string { return l.say(kUnitSecond, arg{"n", n}) }
+
+// UsageLeftDay is "usage.left-day": Budget of the agent {agent} for today: {left} of {limit} are left
+func (l Language) UsageLeftDay(agent string, left string, limit string) string {
+	return l.say(kUsageLeftDay, arg{"agent", agent}, arg{"left", left}, arg{"limit", limit})
+}
+
+// UsageLeftRequestTokens is "usage.left-request-tokens": Budget of a request: {left:int} of {limit:int} tokens are left of the latest
+func (l Language) UsageLeftRequestTokens(left int, limit int) string {
+	return l.say(kUsageLeftRequestTokens, arg{"left", left}, arg{"limit", limit})
+}
+
+// UsageLeftRequestUsd is "usage.left-request-usd": Budget of a request: {left} of {limit} are left of the latest
+func (l Language) UsageLeftRequestUsd(left string, limit string) string {
+	return l.say(kUsageLeftRequestUsd, arg{"left", left}, arg{"limit", limit})
+}
+
+// UsageLeftRunTokens is "usage.left-run-tokens": Budget of {name}: {left:int} of {limit:int} tokens are left
+func (l Language) UsageLeftRunTokens(left int, limit int, name string) string {
+	return l.say(kUsageLeftRunTokens, arg{"left", left}, arg{"limit", limit}, arg{"name", name})
+}
+
+// UsageLeftRunUsd is "usage.left-run-usd": Budget of {name}: {left} of {limit} are left
+func (l Language) UsageLeftRunUsd(left string, limit string, name string) string {
+	return l.say(kUsageLeftRunUsd, arg{"left", left}, arg{"limit", limit}, arg{"name", name})
+}
+
+// UsageLeftYou is "usage.left-you": Your limit for today: {left} of {limit} are left
+func (l Language) UsageLeftYou(left string, limit string) string {
+	return l.say(kUsageLeftYou, arg{"left", left}, arg{"limit", limit})
+}
+
+// UsageMonth is "usage.month": You, in the last 30 days: {used}
+func (l Language) UsageMonth(used string) string { return l.say(kUsageMonth, arg{"used", used}) }
+
+// UsageSession is "usage.session": This conversation, with its sub-agents: {used}
+func (l Language) UsageSession(used string) string { return l.say(kUsageSession, arg{"used", used}) }
+
+// UsageToday is "usage.today": You, today: {used}
+func (l Language) UsageToday(used string) string { return l.say(kUsageToday, arg{"used", used}) }
+
+// UsageUsed is "usage.used": {tokens:int} tokens · {cost}
+func (l Language) UsageUsed(cost string, tokens int) string {
+	return l.say(kUsageUsed, arg{"cost", cost}, arg{"tokens", tokens})
+}
 
 // WhoamiOperator is "whoami.operator": {who} (an operator)
 func (l Language) WhoamiOperator(who string) string { return l.say(kWhoamiOperator, arg{"who", who}) }

@@ -80,6 +80,9 @@ func Run(t *testing.T, b Backend) {
 		{"OutboxStates", testOutboxStates},
 		{"OutboxParts", testOutboxParts},
 		{"Usage", testUsage},
+		{"Spend", testSpend},
+		{"RequestOf", testRequestOf},
+		{"RetentionOfSpend", testRetentionOfSpend},
 		{"Media", testMedia},
 		{"SpawnKeys", testSpawnKeys},
 		{"Retention", testRetention},
@@ -111,6 +114,7 @@ func Run(t *testing.T, b Backend) {
 		{"RaceFence", testRaceFence},
 		{"RaceRelease", testRaceRelease},
 		{"RacePace", testRacePace},
+		{"RaceSpend", testRaceSpend},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func testTurns(s *suite) {
 	a := s.session()
 	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) })
 	want := store.Turn{
-		Session: a.ID, Generation: 2, Chain: 5, Run: "r1", Kind: store.InboxCompletion, Lane: store.LaneSubagent, ReplyTo: address("t1"),
+		Session: a.ID, Generation: 2, Chain: 5, Request: 3, Run: "r1", Kind: store.InboxCompletion, Lane: store.LaneSubagent, ReplyTo: address("t1"),
 		Anchor: "m1", Policy: "p", Owner: "discord:42", Fence: 7, Started: 100,
 	}
 	made := do(s, func(tx *store.Tx) (store.Turn, error) { return tx.InsertTurn(want) })
@@ -39,7 +39,7 @@ func testTurns(s *suite) {
 	now := s.turnNow(made.ID)
 	require.Equal(s, []int64{9, 3}, []int64{now.Fence, int64(now.Attempts)})
 	s.write(func(tx *store.Tx) error {
-		return tx.StepDone(made.ID, 4, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4})
+		return tx.StepDone(made.ID, 4, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4}, 150)
 	})
 	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 10) })
 	now = s.turnNow(made.ID)

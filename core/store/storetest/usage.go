@@ -22,7 +22,7 @@ func testUsage(s *suite) {
 		t := do(s, func(tx *store.Tx) (store.Turn, error) {
 			return tx.InsertTurn(store.Turn{Session: session, Generation: 1, Kind: store.InboxMessage, Lane: store.LaneMain, Owner: owner, Started: 1})
 		})
-		s.write(func(tx *store.Tx) error { return tx.StepDone(t.ID, 1, done) })
+		s.write(func(tx *store.Tx) error { return tx.StepDone(t.ID, 1, done, at) })
 		s.write(func(tx *store.Tx) error { return tx.EndTurn(t.ID, store.TurnDone, "", last, at) })
 		s.write(func(tx *store.Tx) error { return tx.EndTurn(t.ID, store.TurnFailed, "again", last, at) })
 		require.Equal(s, store.TurnDone, s.turnNow(t.ID).State, "a turn ends once")
@@ -41,9 +41,23 @@ func testUsage(s *suite) {
 	require.Equal(s, store.DayUsage{Turns: 1, Usage: one}, of("discord:43", 1))
 	require.Equal(s, store.DayUsage{Turns: 1}, of("", 1))
 	require.Zero(s, of("discord:42", 2))
-	require.Equal(s, store.DayUsage{Turns: 4, Usage: twice.Plus(one)},
-		get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfAgent("main", 1) }))
-	require.Zero(s, get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfAgent("other", 1) }))
+	since := func(d store.Day) store.DayUsage {
+		return get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageSince("discord:42", d) })
+	}
+	require.Equal(s, store.DayUsage{Turns: 3, Usage: twice.Plus(twice)}, since(0))
+	require.Equal(s, store.DayUsage{Turns: 2, Usage: twice}, since(1))
+	require.Zero(s, since(2))
+	below := func(session int64) store.DayUsage {
+		return get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageBelow(session) })
+	}
+	require.Equal(s, store.DayUsage{Turns: 2, Usage: twice.Plus(one)}, below(a.ID))
+	child := do(s, func(tx *store.Tx) (store.Session, error) {
+		return tx.InsertSession(store.Session{Key: "agent:main:subagent:u", Agent: "main", Kind: core.SessionSubagent, Parent: a.ID, CreatedAt: 1, UsedAt: 1})
+	})
+	turn(child.ID, "discord:44", one, core.Usage{}, 9*day)
+	require.Equal(s, store.DayUsage{Turns: 3, Usage: twice.Plus(twice)}, below(a.ID))
+	require.Equal(s, store.DayUsage{Turns: 1, Usage: one}, below(child.ID))
+	require.Zero(s, below(child.ID+1))
 
 	require.Equal(s, store.DayUsage{Turns: 2, Usage: twice.Plus(one)},
 		get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfSession(a.ID) }))
@@ -57,5 +71,6 @@ func testUsage(s *suite) {
 	require.Zero(s, of("discord:42", 0))
 	require.Equal(s, int64(3), s.sweep(store.GrownUsage, 9*day, 3))
 	require.Equal(s, int64(1), s.sweep(store.GrownUsage, 9*day, 3))
+	require.Equal(s, int64(1), s.sweep(store.GrownUsage, 11*day, 3))
 	require.Zero(s, s.oldest(store.GrownUsage))
 }
