@@ -17,7 +17,7 @@ func (e *env) completions(root *cobra.Command) {
 	for path, complete := range map[string]func(part string) []string{
 		"config get": e.completeKeys, "config set": e.completeKeys,
 		"sessions show": e.completeSessions, "sessions transcript": e.completeSessions, "sessions stop": e.completeSessions,
-		"tasks show": e.completeTasks, "tasks stop": e.completeTasks,
+		"tasks show": e.completeTasks, "tasks cancel": e.completeTasks,
 		"bindings show": e.completeBindings, "bindings end": e.completeBindings,
 	} {
 		cmd := find(root, path)
@@ -77,7 +77,8 @@ func (e *env) completeKeys(part string) []string {
 	return config.Complete(part, cfg)
 }
 
-// completeList asks the gateway, or its store, for a list.
+// completeList asks the gateway, or its store, for a list. What has no name is
+// left out.
 func completeList[T any](e *env, path string, name func(T) string) (out []string) {
 	cfg, err := e.load()
 	if err != nil {
@@ -93,7 +94,9 @@ func completeList[T any](e *env, path string, name func(T) string) (out []string
 		return nil
 	}
 	for _, x := range list {
-		out = append(out, name(x))
+		if n := name(x); n != "" {
+			out = append(out, n)
+		}
 	}
 	return out
 }

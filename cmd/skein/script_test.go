@@ -53,6 +53,7 @@ func (l leakChecked) Run() int {
 //	ready FOLDER            a gateway serves the state folder
 //	await FILE PATTERN      the file holds that text
 //	reload FOLDER           the gateway reads its configuration again
+//	task FILE NAME          sets NAME to the id of the first task of a list in JSON
 //	newer STORE             the SQLite store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
 //	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
@@ -102,7 +103,7 @@ func scripts(dir string, stores func(*testscript.Env) error) testscript.Params {
 	return testscript.Params{
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload,
+			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload, "task": scriptTask,
 			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
 		},
 		Setup: func(e *testscript.Env) error {
@@ -172,6 +173,12 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 		content, err := os.ReadFile(ts.MkAbs(args[0]))
 		return err == nil && strings.Contains(string(content), args[1])
 	})
+}
+
+func scriptTask(ts *testscript.TestScript, _ bool, args []string) {
+	var tasks []app.TaskView
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &tasks))
+	ts.Setenv(args[1], tasks[0].ID)
 }
 
 func scriptNewer(ts *testscript.TestScript, _ bool, args []string) {

@@ -1,68 +1,233 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 )
 
 func tasksCommand(e *env) *cobra.Command {
-	stop := change(e, "stop ID", "Stop a task and every sub-agent below it",
-		func(name string) string { return item("tasks", name, "stop") },
+	cancel := change(e, "cancel ID", "Stop a task and every sub-agent below it",
+		func(name string) string { return item("tasks", name, "cancel") },
 		func(s app.StopView) string { return fmt.Sprintf("stopped %d", s.Tasks) })
-	return family("tasks", "Tasks: what sub-agents do", func() *cobra.Command { return tasksList(e) }, tasksShow(e), stop)
+	return family("tasks", "Tasks: what sub-agents do", func() *cobra.Command { return tasksList(e) }, tasksShow(e), cancel, tasksNotify(e),
+		tasksSettle(e, "retry", "Tell outcomes anew that nobody was told",
+			`Tell outcomes anew that nobody was told, one to ten tasks. What was to tell an
+outcome goes into the outbox again from its first unsent part on; where nothing
+is left of it, the runtime's own notice does.`),
+		tasksSettle(e, "dismiss", "Let outcomes go that nobody was told",
+			`Let outcomes go that nobody was told, one to ten tasks, with the messages that
+were to tell them. The tasks stay in the list with their results.`))
 }
 
 func tasksList(e *env) *cobra.Command {
 	var o listOptions
+	var status, agent, runtime string
 	return query[[]app.TaskView]{
-		use: "list", short: "List tasks, the newest first", args: cobra.NoArgs, asJSON: &o.json, flags: o.register,
-		ask:  func([]string) (string, url.Values) { return "/tasks", o.query() },
+		use: "list", short: "List tasks, the newest first", args: cobra.NoArgs, asJSON: &o.json,
+		flags: func(cmd *cobra.Command) {
+			o.register(cmd)
+			cmd.Flags().StringVar(&status, "status", "", "only those in this state: "+commas(core.TaskStatuses()))
+			cmd.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+			cmd.Flags().StringVar(&runtime, "runtime", "", "only this kind of work: "+commas(core.RunKinds()))
+		},
+		ask: func([]string) (string, url.Values) {
+			values := o.query()
+			for name, value := range map[string]string{"status": status, "agent": agent, "runtime": runtime} {
+				if value != "" {
+					values.Set(name, value)
+				}
+			}
+			return "/tasks", values
+		},
 		show: taskTable,
 	}.command(e)
+}
+
+// commas lists words.
+func commas[T ~string](words []T) string {
+	text := make([]string, len(words))
+	for i, w := range words {
+		text[i] = string(w)
+	}
+	return strings.Join(text, ", ")
 }
 
 func taskTable(p printer, list []app.TaskView) {
 	rows := make([][]cell, len(list))
 	for i, t := range list {
 		rows[i] = []cell{
-			plainCell("%s", t.ID), plainCell("%s", t.Name), stateCell(t.Status), stateCell(t.Delivery), plainCell("%s", t.Agent),
+			plainCell("%s", t.ID), plainCell("%s", t.Name), plainCell("%s", t.Runtime), taskState(t), stateCell(t.Delivery), plainCell("%s", t.Agent),
 			plainCell("%s", p.time(t.CreatedAt)), plainCell("%d/%d", t.TokensIn, t.TokensOut), costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced),
 			plainCell("%s", orDash(t.BoundTo)),
 		}
 	}
-	p.table("no tasks", []string{"ID", "NAME", "STATUS", "DELIVERY", "AGENT", "CREATED", "TOKENS", "COST", "BOUND TO"}, rows)
+	p.table("no tasks", []string{"ID", "NAME", "KIND", "STATUS", "DELIVERY", "AGENT", "CREATED", "TOKENS", "COST", "BOUND TO"}, rows)
+}
+
+func taskState(t app.TaskView) cell {
+	if t.Lost {
+		return cell{string(t.Status) + " (lost)", moodBad}
+	}
+	return stateCell(t.Status)
 }
 
 func tasksShow(e *env) *cobra.Command {
 	return query[app.TaskDetail]{
 		use: "show ID", short: "Show one task with its lineage and its result", args: cobra.ExactArgs(1),
-		ask: func(args []string) (string, url.Values) { return item("tasks", args[0]), nil },
-		show: func(p printer, t app.TaskDetail) {
-			p.fields(
-				field{"task", plainCell("%s", t.ID)}, field{"run", plainCell("%s", t.RunID)}, field{"name", plainCell("%s", t.Name)},
-				field{"status", stateCell(t.Status)}, field{"delivery", stateCell(t.Delivery)}, field{"detail", plainCell("%s", t.Detail)},
-				field{"agent", plainCell("%s", t.Agent)}, field{"session", plainCell("%s", t.Session)}, field{"transcript", plainCell("%s", t.Transcript)},
-				field{"requester", plainCell("%s", t.Requester)}, field{"requester run", plainCell("%s", t.RequesterRun)},
-				field{"root run", plainCell("%s", t.RootRunID)}, field{"role", plainCell("%s", t.Role)},
-				field{"depth", plainCell("%d", t.Depth)}, field{"ordinal", plainCell("%d", t.Ordinal)}, field{"outcome", plainCell("%d", t.Completion)},
-				field{"origin", plainCell("%s", t.Origin)}, field{"owner", plainCell("%s", t.Owner)}, field{"bound to", plainCell("%s", t.BoundTo)},
-				field{"binding", plainCell("%s", t.BindingID)},
-				field{"model", plainCell("%s", t.Spec.Model)}, field{"mode", plainCell("%s", t.Spec.Mode)}, field{"context", plainCell("%s", t.Spec.Context)},
-				field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"tokens", plainCell("%d in, %d out", t.TokensIn, t.TokensOut)},
-				field{"cost", costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced)},
-				field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
-				field{"delivered", p.at(t.DeliveredAt)},
-			)
-			p.section("work")
-			fmt.Fprintln(p.w, t.Task)
-			if t.Result != "" {
-				p.section(choose(t.Partial, "result (partial)", "result"))
-				fmt.Fprintln(p.w, t.Result)
-			}
-		},
+		long: `Show one task with its lineage and its result. ID is the id of a task or of its
+run, a beginning of one of them, or the key of a sub-agent's session: then it is
+the newest task of that.`,
+		ask:  func(args []string) (string, url.Values) { return item("tasks", args[0]), nil },
+		show: showTask,
 	}.command(e)
+}
+
+func showTask(p printer, t app.TaskDetail) {
+	p.fields(
+		field{"task", plainCell("%s", t.ID)}, field{"run", plainCell("%s", t.RunID)}, field{"name", plainCell("%s", t.Name)},
+		field{"kind", plainCell("%s", t.Runtime)}, field{"status", taskState(t.TaskView)}, field{"delivery", stateCell(t.Delivery)},
+		field{"notify", plainCell("%s", t.Notify)}, field{"detail", plainCell("%s", t.Detail)},
+		field{"agent", plainCell("%s", t.Agent)}, field{"session", plainCell("%s", t.Session)}, field{"transcript", plainCell("%s", t.Transcript)},
+		field{"requester", plainCell("%s", t.Requester)}, field{"requester run", plainCell("%s", t.RequesterRun)},
+		field{"root run", plainCell("%s", t.RootRunID)}, field{"role", plainCell("%s", t.Role)},
+		field{"depth", plainCell("%d", t.Depth)}, field{"ordinal", plainCell("%d", t.Ordinal)}, field{"outcome", plainCell("%d", t.Completion)},
+		field{"origin", plainCell("%s", t.Origin)}, field{"owner", plainCell("%s", t.Owner)}, field{"bound to", plainCell("%s", t.BoundTo)},
+		field{"binding", plainCell("%s", t.BindingID)},
+		field{"model", plainCell("%s", t.Spec.Model)}, field{"thinking", plainCell("%s", t.Spec.Thinking)}, field{"mode", plainCell("%s", t.Spec.Mode)},
+		field{"context", plainCell("%s", t.Spec.Context)}, field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"folder", plainCell("%s", t.Spec.Cwd)},
+		field{"sandbox", plainCell("%s", t.Spec.Sandbox)}, field{"timeout", timeoutCell(t.Spec)}, field{"budget", budgetCell(t.Spec.Budget)},
+		field{"tokens", plainCell("%d in, %d out", t.TokensIn, t.TokensOut)},
+		field{"cost", costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced)},
+		field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
+		field{"delivered", p.at(t.DeliveredAt)},
+	)
+	p.section("work")
+	fmt.Fprintln(p.w, t.Task)
+	if t.Result != "" {
+		p.section(choose(t.Partial, "result (partial)", "result"))
+		fmt.Fprintln(p.w, t.Result)
+	}
+}
+
+func timeoutCell(s core.SpawnSpec) cell {
+	if s.TimeoutSeconds == 0 {
+		return cell{}
+	}
+	return plainCell("%ds", s.TimeoutSeconds)
+}
+
+func budgetCell(b *core.Budget) cell {
+	if b == nil {
+		return cell{}
+	}
+	var parts []string
+	if b.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", b.Tokens))
+	}
+	if b.USD > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f", b.USD))
+	}
+	return plainCell("%s", strings.Join(parts, ", "))
+}
+
+func tasksNotify(e *env) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "notify ID POLICY", Short: "Choose what people are told of a task", Args: cobra.ExactArgs(2),
+		Long: `Choose what people are told of a task that goes on, in the runtime's own words:
+
+done_only      the outcome, once (as it is where nothing was chosen)
+state_changes  besides, in the chat of whoever asked: that it starts, waits and goes on
+silent         nothing: the outcome starts no notice and no turn of the agent that
+               asked. An agent that waits for the task gets the outcome, the
+               task's own answer in a thread of its own is still posted, and the
+               outcome is in the list of tasks.`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return e.completeTasks(""), cobra.ShellCompDirectiveNoFileComp
+			}
+			return strings.Split(commas(core.NotifyPolicies()), ", "), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: does(func(ctx context.Context, args []string) error {
+			list, err := e.changeTasks(ctx, args[:1], "notify", app.NotifyRequest{Policy: core.Notify(args[1])})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.printer().json(list[0])
+			}
+			fmt.Fprintf(e.stdout, "task %s: %s\n", list[0].ID, list[0].Notify)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; docs/cli.md lists the fields")
+	return cmd
+}
+
+// settleMost is how many outcomes one command settles.
+const settleMost = 10
+
+// tasksSettle makes a command that settles outcomes that nobody was told.
+func tasksSettle(e *env, verb, short, long string) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: verb + " ID...", Short: short, Long: long, Args: cobra.RangeArgs(1, settleMost),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return completeList(e, "/tasks", func(t app.TaskView) string {
+				if t.Delivery == core.DeliveryBlocked {
+					return t.ID
+				}
+				return ""
+			}), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: does(func(ctx context.Context, args []string) error {
+			list, err := e.changeTasks(ctx, args, verb, nil)
+			if asJSON && len(list) > 0 {
+				return errors.Join(e.printer().json(list), err)
+			}
+			for _, t := range list {
+				fmt.Fprintf(e.stdout, "the outcome of task %s is %s\n", t.ID, t.Delivery)
+			}
+			return err
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; docs/cli.md lists the fields")
+	return cmd
+}
+
+// changeTasks changes tasks, each for itself: what fails for one is reported,
+// and the others are changed all the same.
+func (e *env) changeTasks(ctx context.Context, ids []string, verb string, body any) (done []app.TaskView, err error) {
+	cfg, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.connect(cfg, true)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close() //nolint:errcheck // the answers are there
+	for _, id := range ids {
+		var t app.TaskView
+		switch err := c.post(ctx, item("tasks", id, verb), body, &t); {
+		case err == nil:
+			done = append(done, t)
+		case len(ids) == 1:
+			return done, err
+		default:
+			fmt.Fprintln(e.stderr, "skein:", oneLine(err))
+		}
+	}
+	if len(done) < len(ids) {
+		err = errReported
+	}
+	return done, err
 }

@@ -156,7 +156,7 @@ func statusOf(code string) int {
 	switch {
 	case strings.HasSuffix(code, "_unknown"):
 		return http.StatusNotFound
-	case strings.HasSuffix(code, "_ambiguous"), strings.HasSuffix(code, "_state"), code == "data_busy":
+	case strings.HasSuffix(code, "_ambiguous"), strings.HasSuffix(code, "_state"), code == "data_busy", code == "task_not_blocked", code == "task_nowhere":
 		return http.StatusConflict
 	case strings.HasPrefix(code, "bad_"), strings.HasSuffix(code, "_empty"):
 		return http.StatusBadRequest

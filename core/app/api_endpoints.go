@@ -70,8 +70,9 @@ func readEndpoints() []Endpoint {
 		get("/sessions/{key}", "One session with its bindings, tasks and turns, by key, number or session:<number>.", one(Views.Session)),
 		get("/sessions/{key}/transcript", "The whole history of a session, archived ones too.", api.transcript,
 			Parameter{"raw", "boolean", "The rows as they are stored."}),
-		get("/tasks", "Tasks of sub-agents, the newest first.", api.tasks, rows),
-		get("/tasks/{id}", "One task with its lineage and result, by the id of the task or of its run.", one(Views.Task)),
+		get("/tasks", "Tasks, the newest first.", api.tasks, rows, Parameter{"status", "string", "Only those in this state."},
+			Parameter{"agent", "string", "Only those of this agent."}, Parameter{"runtime", "string", "Only those of this kind of work."}),
+		get("/tasks/{id}", "One task with its lineage and result, by the id of the task or of its run, or by the key of its session.", one(Views.Task)),
 		get("/bindings", "Bindings, the newest first.", api.bindings, rows, Parameter{"ended", "boolean", "Those that ended instead of the live ones."}),
 		get("/bindings/{id}", "One binding.", one(Views.Binding)),
 		get("/outbox", "Messages on their way out, the newest first.", api.outbox, rows,
@@ -83,7 +84,10 @@ func readEndpoints() []Endpoint {
 func writeEndpoints() []Endpoint {
 	return []Endpoint{
 		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
-		post("/tasks/{id}/stop", "Stop a task and every sub-agent below it.", api.stopTask),
+		post("/tasks/{id}/cancel", "Stop a task and every sub-agent below it.", api.cancelTask),
+		takes(post("/tasks/{id}/notify", "Choose what people are told of a task that goes on.", api.notifyTask), NotifyRequest{}),
+		post("/tasks/{id}/retry", "Tell an outcome anew that nobody was told.", api.retryTask),
+		post("/tasks/{id}/dismiss", "Let an outcome go that nobody was told.", api.dismissTask),
 		post("/bindings/{id}/end", "End a binding, with its farewell in the bound place.", api.endBinding),
 		post("/outbox/{id}/retry", "Send a message again that is ambiguous, failed, blocked or dismissed.", api.retry),
 		post("/outbox/{id}/dismiss", "Let a message go that is ambiguous, failed or blocked.", api.dismiss),
@@ -177,14 +181,6 @@ func (s api) transcript(r *http.Request) ([]RowView, error) {
 	return read(s, r, func(v Views, tx *store.Tx) ([]RowView, error) { return v.Transcript(tx, ref(r), raw) })
 }
 
-func (s api) tasks(r *http.Request) ([]TaskView, error) {
-	n, err := limit(r)
-	if err != nil {
-		return nil, err
-	}
-	return read(s, r, func(v Views, tx *store.Tx) ([]TaskView, error) { return v.Tasks(tx, n) })
-}
-
 func (s api) bindings(r *http.Request) ([]BindingView, error) {
 	n, err := limit(r)
 	if err != nil {
@@ -234,19 +230,6 @@ func (s api) stopSession(r *http.Request) (StopView, error) {
 			return StopView{}, err
 		}
 		return stopView(s.live.engine.Stop(tx, session.ID))
-	})
-}
-
-func (s api) stopTask(r *http.Request) (StopView, error) {
-	return write(s, r, func(_ Views, tx *store.Tx) (StopView, error) {
-		run, err := findTask(tx, ref(r))
-		switch {
-		case err != nil:
-			return StopView{}, err
-		case !run.Status.Live():
-			return StopView{}, core.Errorf("task_state", "the task %q has ended: %s", run.Name(), run.Status.Task())
-		}
-		return stopView(s.live.engine.StopRun(tx, run))
 	})
 }
 

@@ -262,7 +262,7 @@ func TestAPIEndsABinding(t *testing.T) {
 
 func TestAPIStops(t *testing.T) {
 	for _, c := range []struct{ name, path string }{
-		{"a session", "/sessions/1/stop"}, {"a task", "/tasks/%s/stop"},
+		{"a session", "/sessions/1/stop"}, {"a task", "/tasks/%s/cancel"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHome(t, apiRules)
@@ -282,7 +282,7 @@ func TestAPIStops(t *testing.T) {
 			require.Equal(t, 1, stopped.Tasks)
 			call(t, api, "GET", "/tasks", "", &tasks)
 			require.Equal(t, core.TaskCancelled, tasks[0].Status)
-			_, code := refused(t, api, "POST", "/tasks/"+tasks[0].ID+"/stop", "")
+			_, code := refused(t, api, "POST", "/tasks/"+tasks[0].ID+"/cancel", "")
 			require.Equal(t, "task_state", code)
 		})
 	}

@@ -35,9 +35,12 @@ func findSession(tx *store.Tx, ref string) (store.Session, error) {
 	return onlyOne("session", ref, rows, func(s store.Session) string { return s.Key })
 }
 
-// findTask finds a run by its task id, its run id, or a beginning of one of
-// them that no other has.
+// findTask finds a run by its task id, its run id, a beginning of one of them
+// that no other has, or as the newest of a session by its key.
 func findTask(tx *store.Tx, ref string) (core.Run, error) {
+	if strings.Contains(ref, ":") {
+		return taskOfSession(tx, ref)
+	}
 	ref = strings.ToUpper(ref)
 	if ref == "" {
 		return core.Run{}, unknown("task", ref)
@@ -57,6 +60,18 @@ func findTask(tx *store.Tx, ref string) (core.Run, error) {
 		}
 	}
 	return onlyOne("task", ref, found, func(r core.Run) string { return r.TaskID + " (" + r.Name() + ")" })
+}
+
+func taskOfSession(tx *store.Tx, ref string) (core.Run, error) {
+	session, err := findSession(tx, ref)
+	if err != nil {
+		return core.Run{}, err
+	}
+	run, err := tx.LatestRunOfSession(session.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return run, core.Errorf("task_unknown", "no task was given to the session %q", session.Key).WithRemedy("`skein tasks` lists them")
+	}
+	return run, err
 }
 
 func contains(runs []core.Run, id string) bool {

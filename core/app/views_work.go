@@ -15,10 +15,16 @@ type TaskView struct {
 	ID string `json:"id"`
 	// Id of the run that does it.
 	RunID string `json:"runId"`
+	// What kind of work it is: subagent, send, delegate, cron, acp or tool.
+	Runtime core.RunKind `json:"runtime"`
 	// State of the work: queued, running, waiting, succeeded, failed, timed_out, cancelled, interrupted or over_budget.
 	Status core.TaskStatus `json:"status"`
+	// Whether it has not ended and nothing moves it: it does not count as live, and maintenance ends it.
+	Lost bool `json:"lost,omitempty"`
 	// How far its outcome has come: not_required, pending, session_queued, delivered, blocked or dismissed.
 	Delivery core.Delivery `json:"delivery"`
+	// What people are told of it: done_only, state_changes or silent.
+	Notify core.Notify `json:"notify"`
 	// What people call it: its label, task name, or the start of the task.
 	Name string `json:"name"`
 	// Agent that does it.
@@ -88,9 +94,16 @@ type TaskDetail struct {
 	BindingID string `json:"bindingId,omitempty"`
 }
 
+// TaskFilter chooses tasks. An empty field chooses all.
+type TaskFilter struct {
+	Status  core.TaskStatus
+	Runtime core.RunKind
+	Agent   string
+}
+
 // Tasks lists tasks, the newest first.
-func (v Views) Tasks(tx *store.Tx, limit int) ([]TaskView, error) {
-	runs, err := tx.RecentRuns(limit)
+func (v Views) Tasks(tx *store.Tx, f TaskFilter, limit int) ([]TaskView, error) {
+	runs, err := tx.ListRuns(store.RunFilter{Status: f.Status.Run(), Kind: f.Runtime, Agent: f.Agent}, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +116,8 @@ func (v Views) Tasks(tx *store.Tx, limit int) ([]TaskView, error) {
 	return out, nil
 }
 
-// Task shows one task by its id, the id of its run, or a unique beginning of
-// one of them. The error is a *core.Error of code task_unknown or
+// Task shows one task by its id, the id of its run, a unique beginning of one of
+// them, or the key of its session (the newest task of it). The error is a *core.Error of code task_unknown or
 // task_ambiguous.
 func (v Views) Task(tx *store.Tx, ref string) (TaskDetail, error) {
 	run, err := findTask(tx, ref)
@@ -127,9 +140,18 @@ func (v Views) Task(tx *store.Tx, ref string) (TaskDetail, error) {
 
 func (v Views) task(tx *store.Tx, run core.Run) (TaskView, error) {
 	view := TaskView{
-		ID: run.TaskID, RunID: run.ID, Status: run.Status.Task(), Delivery: run.Delivery, Name: run.Name(), Agent: run.Agent,
+		ID: run.TaskID, RunID: run.ID, Runtime: run.Kind, Status: run.Status.Task(), Delivery: run.Delivery, Notify: run.Notify, Name: run.Name(), Agent: run.Agent,
 		Session: run.SessionKey, Requester: run.RequesterID, Ordinal: run.Ordinal, Depth: run.Depth, TokensIn: run.TokensIn,
 		TokensOut: run.TokensOut, CacheRead: run.CacheRead, MicroUSD: run.MicroUSD, Unpriced: run.Unpriced, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt, EndedAt: run.EndedAt, Detail: run.Detail,
+	}
+	if run.Status.Live() {
+		moves, err := tx.RunMoves(run.ID)
+		if err != nil {
+			return view, err
+		}
+		if !moves {
+			view.Status, view.Lost = core.TaskInterrupted, true
+		}
 	}
 	bound, err := tx.BindingsOfSession(run.Session)
 	for _, b := range bound {

@@ -332,8 +332,9 @@ type Ended struct {
 func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 	now := e.World.Now()
 	silent := end.Quiet || end.Status == core.RunOK && end.Silence != ""
+	told := silent || run.Notify == core.NotifySilent
 	delivery := core.DeliverySessionQueued
-	if silent || !run.Spec.ExpectsCompletion {
+	if told || !run.Spec.ExpectsCompletion {
 		delivery = core.DeliveryNotRequired
 	}
 	ok, err := tx.EndRun(run.ID, end.Status, end.Detail, end.Text, end.Partial, delivery, now)
@@ -349,11 +350,11 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 		return err
 	}
 	if run.Spec.ExpectsCompletion {
-		if err := e.hand(tx, run, posted, silent); err != nil {
+		if err := e.hand(tx, run, posted, told); err != nil {
 			return err
 		}
 	}
-	if err := e.planArchive(tx, run, silent || !run.Spec.ExpectsCompletion); err != nil {
+	if err := e.planArchive(tx, run, told || !run.Spec.ExpectsCompletion); err != nil {
 		return err
 	}
 	tx.OnCommit(func() { e.Bindings.RunEnded(run) })
@@ -367,14 +368,15 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool, preview i
 	if err != nil || !bound || b.Status == core.BindingPending {
 		return core.Address{}, err
 	}
-	if silent {
+	answers := run.Status == core.RunOK && run.Result != ""
+	if silent || run.Notify == core.NotifySilent && !answers {
 		if run.Spec.Mode == modeRun {
 			return core.Address{}, e.Bindings.End(tx, b.ID, core.EndSessionEnded)
 		}
 		return core.Address{}, nil
 	}
 	text, kind := run.Result, store.OutFinal
-	if run.Status != core.RunOK || text == "" {
+	if !answers {
 		text, kind = Notice(e.Config.Language(), run), store.OutNotice
 	}
 	to := b.Address
@@ -382,9 +384,13 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool, preview i
 		to = b.Address.ParentConversation()
 		text = e.Config.Language().MovedSuspended(run.Name()) + "\n\n" + text
 	}
+	tells := []string{run.ID}
+	if run.Notify == core.NotifySilent {
+		tells = nil // nobody needs to be told
+	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{
 		OnceKey: onceKey(run), Kind: kind, Address: to, Persona: b.Label, Text: text, Session: run.Session, Run: run.ID,
-		Tells: []string{run.ID}, Owner: run.Owner, Preview: preview, At: e.World.Now(),
+		Tells: tells, Owner: run.Owner, Preview: preview, At: e.World.Now(),
 	})
 	return to, err
 }

@@ -215,6 +215,9 @@ func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
 			return out, err
 		}
 	}
+	if err := e.tellGoes(tx, l, run); err != nil {
+		return nil, err
+	}
 	return nil, tx.SetRunStatus(run.ID, core.RunRunning, now)
 }
 

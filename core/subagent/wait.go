@@ -236,16 +236,19 @@ func (e *Engine) WaitDue(tx *store.Tx, t store.Timer, _ core.Millis) error {
 func (e *Engine) yieldRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) (parked bool, err error) {
 	parked, err = e.yield(tx, l, out)
 	if parked && err == nil {
-		err = e.parkRun(tx, run, out)
+		err = e.parkRun(tx, l, run, out)
 	}
 	return parked, err
 }
 
-func (e *Engine) parkRun(tx *store.Tx, run core.Run, out agent.Outcome) error {
+func (e *Engine) parkRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) error {
 	if out.Text != "" {
 		if err := tx.SetRunResult(run.ID, out.Text); err != nil {
 			return err
 		}
+	}
+	if err := e.tellWaits(tx, l, run, out); err != nil {
+		return err
 	}
 	return tx.SetRunStatus(run.ID, core.RunWaiting, e.World.Now())
 }
@@ -275,7 +278,7 @@ func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Out
 	if err := e.arm(tx, l, open, terms{Join: "all"}); err != nil {
 		return false, err
 	}
-	return true, e.parkRun(tx, run, out)
+	return true, e.parkRun(tx, l, run, out)
 }
 
 // yieldChat ends a chat turn that waits: its acknowledgment is shown.

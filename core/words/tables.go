@@ -260,6 +260,10 @@ const (
 	kStopNothing
 	kStopRuns
 	kStopTurn
+	kTaskResumed
+	kTaskStarted
+	kTaskWaitsChildren
+	kTaskWaitsMessage
 	kTasksHead
 	kTasksNone
 	kUnitDay
@@ -585,6 +589,10 @@ var shipped = [...]table{
 		kStopNothing:                  {other: "Nothing is running here."},
 		kStopRuns:                     {other: "Sub-agents: stopped {n:int} of {n:int}."},
 		kStopTurn:                     {other: "The answer in progress is stopped."},
+		kTaskResumed:                  {other: "{name} goes on."},
+		kTaskStarted:                  {other: "{name} has started."},
+		kTaskWaitsChildren:            {other: "{name} waits for its sub-agents."},
+		kTaskWaitsMessage:             {other: "{name} waits for a message."},
 		kTasksHead:                    {other: "Tasks: {active:int} active, {all:int} in all."},
 		kTasksNone:                    {other: "No background work here."},
 		kUnitDay:                      {other: "{n:count}d", one: "{n:count}d"},
@@ -861,6 +869,10 @@ var shipped = [...]table{
 		kStopNothing:                  {other: "Hier läuft nichts."},
 		kStopRuns:                     {other: "Sub-Agenten: {n:int} von {n:int} angehalten."},
 		kStopTurn:                     {other: "Die laufende Antwort ist angehalten."},
+		kTaskResumed:                  {other: "{name} macht weiter."},
+		kTaskStarted:                  {other: "{name} hat angefangen."},
+		kTaskWaitsChildren:            {other: "{name} wartet auf Sub-Agenten."},
+		kTaskWaitsMessage:             {other: "{name} wartet auf eine Nachricht."},
 		kTasksHead:                    {other: "Aufgaben: {active:int} aktiv, {all:int} insgesamt."},
 		kTasksNone:                    {other: "Hier gibt es keine Hintergrundarbeit."},
 		kUnitDay:                      {other: "{n:count} Tage", one: "{n:count} Tag"},
@@ -1137,6 +1149,10 @@ var shipped = [...]table{
 		kStopNothing:                  {other: "Aquí no hay nada en curso."},
 		kStopRuns:                     {other: "Subagentes: {n:int} de {n:int} detenidos."},
 		kStopTurn:                     {other: "La respuesta en curso se detuvo."},
+		kTaskResumed:                  {other: "{name} continúa."},
+		kTaskStarted:                  {other: "{name} ha empezado."},
+		kTaskWaitsChildren:            {other: "{name} espera a subagentes."},
+		kTaskWaitsMessage:             {other: "{name} espera un mensaje."},
 		kTasksHead:                    {other: "Tareas: {active:int} activas, {all:int} en total."},
 		kTasksNone:                    {other: "Aquí no hay trabajo en segundo plano."},
 		kUnitDay:                      {other: "{n:count} días", one: "{n:count} día"},

@@ -946,6 +946,22 @@ func (l Language) StopRuns(n int) string { return l.say(kStopRuns, arg{"n", n}) 
 // StopTurn is "stop.turn": The answer in progress is stopped.
 func (l Language) StopTurn() string { return l.say(kStopTurn) }
 
+// TaskResumed is "task.resumed": {name} goes on.
+func (l Language) TaskResumed(name string) string { return l.say(kTaskResumed, arg{"name", name}) }
+
+// TaskStarted is "task.started": {name} has started.
+func (l Language) TaskStarted(name string) string { return l.say(kTaskStarted, arg{"name", name}) }
+
+// TaskWaitsChildren is "task.waits-children": {name} waits for its sub-agents.
+func (l Language) TaskWaitsChildren(name string) string {
+	return l.say(kTaskWaitsChildren, arg{"name", name})
+}
+
+// TaskWaitsMessage is "task.waits-message": {name} waits for a message.
+func (l Language) TaskWaitsMessage(name string) string {
+	return l.say(kTaskWaitsMessage, arg{"name", name})
+}
+
 // TasksHead is "tasks.head": Tasks: {active:int} active, {all:int} in all.
 func (l Language) TasksHead(active int, all int) string {
 	return l.say(kTasksHead, arg{"active", active}, arg{"all", all})
