@@ -22,7 +22,6 @@ const (
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
 	PartApproval    Part = "approval"
-	PartAttachments Part = "attachments"
 	PartAnnounce    Part = "announce timeout"
 	PartCredentials Part = "credentials of agents"
 	PartPairing     Part = "pairing"
@@ -36,7 +35,6 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
-		PartAttachments,
 		PartAnnounce, PartCredentials, PartPairing,
 	}
 }
@@ -74,7 +72,6 @@ func (c *Config) uses() []use {
 	add(len(c.Cron.Jobs) > 0, PartCron, "cron", "jobs")
 	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
 	add(len(c.Tools.Approval.Require)+len(c.Tools.Approval.Approvers) > 0, PartApproval, "tools", "approval")
-	add(c.Tools.SessionsSpawn.Attachments.Enabled, PartAttachments, "tools", "sessions_spawn", "attachments")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
 	for _, id := range c.AgentIDs() {

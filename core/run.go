@@ -153,8 +153,20 @@ type SpawnSpec struct {
 	// Cwd is where the child's tools work, absolute and free of symlinks; "" is
 	// the workspace of its agent.
 	Cwd string `json:"cwd,omitempty"`
+	// Files are those that the call handed over, nil for none.
+	Files *SpawnFiles `json:"attachments,omitempty"`
 	// Sandbox is "inherit": the level of the tool providers, as the requester has.
 	Sandbox string `json:"sandbox,omitempty"`
+}
+
+// SpawnFiles are the files that a spawn handed to its child.
+type SpawnFiles struct {
+	Dir   string   `json:"dir"` // the folder, absolute
+	Count int      `json:"count"`
+	Bytes int64    `json:"totalBytes"`
+	Names []string `json:"names"`
+	// MountPath is where the requester calls the folder, "" for nowhere else.
+	MountPath string `json:"mountPath,omitempty"`
 }
 
 // Budget bounds what a run may use, its descendants included. A zero is no

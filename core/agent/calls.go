@@ -23,6 +23,8 @@ type pendingCall struct {
 	seq  int
 	// interrupted is set where an earlier claim started the call.
 	interrupted bool
+	// withheld is set where the transcript has not all of its arguments.
+	withheld bool
 }
 
 // pendingCalls finds the calls of a resumed turn that have no result.
@@ -58,7 +60,7 @@ func (t *turn) pendingCalls() []pendingCall {
 // runCalls runs calls, in parallel where their tools allow, and takes what
 // arrived meanwhile. done is set when a call ended the turn.
 func (t *turn) runCalls(ctx context.Context, calls []pendingCall) (done bool, err error) {
-	started, err := t.startedSteps(ctx)
+	started, err := t.startedSteps(ctx, calls)
 	if err != nil {
 		return false, err
 	}
@@ -137,8 +139,8 @@ func (t *turn) yield(ctx context.Context) error {
 }
 
 // startedSteps returns the step numbers of calls that an earlier claim
-// started.
-func (t *turn) startedSteps(ctx context.Context) (map[int]bool, error) {
+// started, and gives the calls back the arguments that the transcript has not.
+func (t *turn) startedSteps(ctx context.Context, calls []pendingCall) (map[int]bool, error) {
 	if !t.l.Resumed {
 		return nil, nil
 	}
@@ -148,7 +150,10 @@ func (t *turn) startedSteps(ctx context.Context) (map[int]bool, error) {
 		for _, s := range steps {
 			out[s.Seq] = s.State == store.StepStarted
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.giveBack(tx, calls)
 	})
 	if err != nil {
 		return nil, storeError{err}
@@ -162,6 +167,8 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	switch {
 	case !known || !t.offered(c.call.Name):
 		return t.record(ctx, c, core.ToolResult{Text: fmt.Sprintf("there is no tool %q here; available: %s", c.call.Name, t.toolNames()), Error: true})
+	case badArgs(c.call) != "" && c.withheld:
+		return t.record(ctx, c, core.ToolResult{Text: "the arguments are no JSON object", Error: true})
 	case badArgs(c.call) != "":
 		return t.record(ctx, c, core.ToolResult{Text: "the arguments are no JSON object; you wrote: " + core.Clip(badArgs(c.call), 400), Error: true})
 	case c.interrupted && !repeatable(x):
@@ -312,6 +319,11 @@ func (t *turn) writeResult(tx *store.Tx, c pendingCall, item *model.Item) (err e
 	}
 	if err := tx.FinishStep(t.l.Turn.ID, c.seq, now); err != nil {
 		return err
+	}
+	if c.withheld {
+		if err := tx.DropWithheld(t.l.Turn.ID, c.seq); err != nil {
+			return err
+		}
 	}
 	if t.run == nil {
 		return nil

@@ -111,10 +111,14 @@ func (t *turn) stopLooping(ctx context.Context, limit int) error {
 // runStep journals a model answer with calls, then runs them.
 func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err error) {
 	t.seq++
+	answer, calls := t.withhold(answer, t.seq+1)
 	row := t.row(answer, t.seq)
 	usage := t.usage
 	err = t.step(ctx, func(tx *store.Tx) error {
 		if _, err := tx.AppendRow(row); err != nil {
+			return err
+		}
+		if err := t.keepWithheld(tx, calls); err != nil {
 			return err
 		}
 		if text := visible(answer.Text); text != "" || t.preview.row != 0 {
@@ -131,10 +135,6 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 	t.items = append(t.items, answer)
 	t.answerSeq = t.seq
 	t.noteOwn(answer)
-	calls := make([]pendingCall, len(answer.Calls))
-	for i, c := range answer.Calls {
-		calls[i] = pendingCall{call: c, seq: t.answerSeq + 1 + i}
-	}
 	return t.runCalls(ctx, calls)
 }
 

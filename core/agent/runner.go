@@ -220,6 +220,8 @@ type turn struct {
 	// compactions are steps too, but a request has the same name before and
 	// after one.
 	compactions int
+	// withheld is set where arguments of this turn's calls lie apart.
+	withheld bool
 	// summaryFailed is set where this turn could not have its history
 	// summarised: it is not tried again at each step.
 	summaryFailed bool
@@ -370,6 +372,11 @@ func (t *turn) end(ctx context.Context) error {
 	err := t.l.StepWith(ctx, above, func(tx *store.Tx) error {
 		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage, now); err != nil {
 			return err
+		}
+		if t.withheld || t.l.Resumed { // calls that got no result
+			if err := tx.DropWithheldOf(t.l.Turn.ID); err != nil {
+				return err
+			}
 		}
 		if err := t.r.opts.Ender.End(tx, t.l, t.out); err != nil {
 			return err

@@ -199,7 +199,7 @@ func (a *App) join() error {
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
 		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog, OnBudget: a.budgetSpent,
-		Settle: a.settle(),
+		Settle: a.settle(), Go: a.Go,
 	})
 	builtIn := append(a.engine.Tools(), a.sessionTools().All()...)
 	if err := a.tools.Add(append(builtIn, a.opts.Tools...)...); err != nil {
@@ -214,6 +214,7 @@ func (a *App) join() error {
 	a.kernel.AddSource(a.engine.Archive())
 	a.kernel.AddSource(a.engine.Blocked())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
+	a.kernel.AddSource(a.engine.Files()) // after those that let go of files
 	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
 	a.bindings.Join(a.kernel, a.engine)
 	a.intake = intake.New(intake.Options{

@@ -130,6 +130,13 @@ func (s *scene) config() *config.Config {
 // start makes a runtime in a fresh world, and waits until it is quiet.
 func (s *scene) start() {
 	s.Helper()
+	require.NoError(s, s.begin())
+	s.quiet()
+}
+
+// begin starts a runtime, which may be killed while it does.
+func (s *scene) begin() error {
+	s.Helper()
 	s.lives++
 	s.world = world.New(s.clock, s.work, s.lives)
 	o := app.Options{
@@ -144,8 +151,7 @@ func (s *scene) start() {
 	s.app, err = app.New(o)
 	require.NoError(s, err)
 	s.server.Up()
-	require.NoError(s, s.app.Start(s.Context()))
-	s.quiet()
+	return s.app.Start(s.Context())
 }
 
 // channel is the console with the outage of the scene.

@@ -6,6 +6,7 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/attach"
 	"github.com/skein-bot/skein/core/delivery"
 	"github.com/skein-bot/skein/core/intake"
 	"github.com/skein-bot/skein/core/kernel"
@@ -93,6 +94,13 @@ func (c subagentConfig) Workspace(id string) string { return c.a.live().agents[i
 
 func (c subagentConfig) Directories() []string {
 	return c.a.live().cfg.Tools.SessionsSpawn.Directories
+}
+
+func (c subagentConfig) Files() subagent.FileRules {
+	f := c.a.live().cfg.Tools.SessionsSpawn.Attachments
+	return subagent.FileRules{
+		Enabled: f.Enabled, Limits: attach.Limits{MaxFiles: f.MaxFiles, MaxFileBytes: f.MaxFileBytes, MaxTotalBytes: f.MaxTotalBytes},
+	}
 }
 
 // Info implements agent.Catalogue.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // home is where the folders of all spawns of a workspace are; manifestName is
@@ -127,7 +128,7 @@ func Remove(workspace, dir string) (err error) {
 		return fmt.Errorf("open the workspace: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := root.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := root.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}
 	return nil

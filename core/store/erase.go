@@ -70,7 +70,7 @@ func (e *Erasure) Session(id int64) {
 	const turns = `turn_id IN (SELECT id FROM turn WHERE session_id = $1)`
 	e.exec(`DELETE FROM timer WHERE kind = 'wait' AND ref IN (SELECT CAST(turn_id AS TEXT) FROM wait WHERE session_id = $1)`, id)
 	for _, query := range []string{
-		`DELETE FROM step WHERE ` + turns, `DELETE FROM intent WHERE ` + turns, `DELETE FROM wait WHERE session_id = $1`,
+		`DELETE FROM step WHERE ` + turns, `DELETE FROM withheld WHERE ` + turns, `UPDATE attachment SET state = 'gone' WHERE session_id = $1`, `DELETE FROM intent WHERE ` + turns, `DELETE FROM wait WHERE session_id = $1`,
 		`DELETE FROM session_setting WHERE session_id = $1`,
 		`DELETE FROM spawn_key WHERE run_id IN (SELECT id FROM run WHERE session_id = $1)`,
 		`UPDATE session SET parent_id = 0 WHERE parent_id = $1`,
@@ -106,6 +106,7 @@ func (e *Erasure) SharedSession(id int64, person string) {
 	const turns = `turn_id IN (SELECT id FROM turn WHERE session_id = $1 AND owner = $2)`
 	e.exec(`DELETE FROM timer WHERE kind = 'wait' AND ref IN (SELECT CAST(turn_id AS TEXT) FROM wait WHERE `+turns+`)`, id, person)
 	e.exec(`DELETE FROM intent WHERE `+turns, id, person)
+	e.exec(`DELETE FROM withheld WHERE `+turns, id, person)
 	e.exec(`DELETE FROM wait WHERE `+turns, id, person)
 	e.exec(`DELETE FROM session_setting WHERE session_id = $1 AND name = $2`, id, SettingEdited)
 	e.count("turn").Emptied += e.exec(`UPDATE turn SET owner = '', policy = '', anchor = '', detail = '',

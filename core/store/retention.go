@@ -122,7 +122,7 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 			WHERE day < $1 ORDER BY day LIMIT $2)`, int64(DayOf(before-1)), limit)
 	case GrownTurns:
 		old := `(SELECT id FROM ` + turnHead + ` AND at < $1 ORDER BY id LIMIT $2)`
-		for _, table := range []string{"step", "intent"} {
+		for _, table := range []string{"step", "intent", "withheld"} {
 			if _, err := tx.exec(`DELETE FROM `+table+` WHERE turn_id IN `+old, int64(before), limit); err != nil {
 				return 0, err
 			}
@@ -156,6 +156,8 @@ func (tx *Tx) sweepArchived(before core.Millis, limit int) (int64, error) {
 	for _, session := range ids {
 		for _, query := range []string{
 			`DELETE FROM step WHERE turn_id IN (SELECT id FROM turn WHERE session_id = $1)`,
+			`DELETE FROM withheld WHERE turn_id IN (SELECT id FROM turn WHERE session_id = $1)`,
+			`UPDATE attachment SET state = 'gone' WHERE session_id = $1`,
 			`DELETE FROM intent WHERE turn_id IN (SELECT id FROM turn WHERE session_id = $1)`,
 			`DELETE FROM wait WHERE session_id = $1`,
 			`DELETE FROM turn WHERE session_id = $1`,

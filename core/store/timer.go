@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/skein-bot/skein/core"
 )
@@ -172,10 +173,15 @@ func scanIntent(s scanner) (Intent, error) {
 	return r, err
 }
 
-// InsertIntent opens an intent.
+// InsertIntent opens an intent, anew where that of the step was undone.
 func (tx *Tx) InsertIntent(i Intent) error {
-	return tx.later(`INSERT INTO intent (turn_id, seq, kind, state, ref, body, at) VALUES ($1,$2,$3,'open',$4,$5,$6)`,
-		i.Turn, i.Seq, i.Kind, i.Ref, i.Body, int64(i.At))
+	n, err := tx.exec(`INSERT INTO intent (turn_id, seq, kind, state, ref, body, at) VALUES ($1,$2,$3,'open',$4,$5,$6)
+		ON CONFLICT (turn_id, seq) DO UPDATE SET kind = excluded.kind, state = 'open', ref = excluded.ref, body = excluded.body, at = excluded.at
+		WHERE intent.state <> 'open'`, i.Turn, i.Seq, i.Kind, i.Ref, i.Body, int64(i.At))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("store: step %d of turn %d has an open intent", i.Seq, i.Turn)
+	}
+	return err
 }
 
 // IntentAt returns the intent of a step, or ErrNotFound.

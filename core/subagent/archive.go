@@ -88,11 +88,26 @@ func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 		case busy:
 			err = tx.SetArchiveDue(session.ID, now.Add(time.Minute))
 		default:
-			err = tx.ArchiveSession(session.ID, now)
+			err = s.archive(tx, session.ID, now)
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
 	return len(due), nil
+}
+
+// archive archives a session; with cleanup "delete" the files that were handed
+// to it go.
+func (s archiveSource) archive(tx *store.Tx, session int64, now core.Millis) error {
+	run, err := tx.LatestRunOfSession(session)
+	if err := orNothing(err); err != nil {
+		return err
+	}
+	if run.Spec.Cleanup == cleanupDelete {
+		if err := s.e.letGoOfFiles(tx, session); err != nil {
+			return err
+		}
+	}
+	return tx.ArchiveSession(session, now)
 }

@@ -46,6 +46,8 @@ type Config interface {
 	// the folders outside of it that an operator opened to sub-agents.
 	Workspace(agentID string) string
 	Directories() []string
+	// Files are the rules for files that a spawn hands over.
+	Files() FileRules
 	// ToolCeiling returns what the sender policy of a turn leaves of all tools,
 	// nil for no ceiling: the most that a child of that turn may ever have.
 	ToolCeiling(scope agent.Scope) []string
@@ -149,6 +151,9 @@ type Options struct {
 	// OnBudget runs in the transaction that ends a turn because the limits of an
 	// agent are used up; nil does nothing.
 	OnBudget func(tx *store.Tx, over *agent.BudgetError) error
+	// Go runs what must not be done in a transaction, in a goroutine that the
+	// runtime waits for.
+	Go func(f func(ctx context.Context))
 	// Settle is how long a spawn must have been half done before Recover takes
 	// it for one that a crash left; 0 where this process is alone on its store.
 	Settle time.Duration

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/attach"
 )
 
 // The words of modes, contexts and clean-up.
@@ -33,61 +34,38 @@ var thinkingLevels = []string{"off", "minimal", "low", "medium", "high"}
 
 // spawnParams are the arguments of sessions_spawn.
 type spawnParams struct {
-	Task              string       `json:"task"`
-	TaskName          string       `json:"taskName"`
-	Label             string       `json:"label"`
-	AgentID           string       `json:"agentId"`
-	Runtime           string       `json:"runtime"`
-	Model             string       `json:"model"`
-	Thinking          string       `json:"thinking"`
-	RunTimeoutSeconds *int64       `json:"runTimeoutSeconds"`
-	Thread            bool         `json:"thread"`
-	Mode              string       `json:"mode"`
-	Context           string       `json:"context"`
-	LightContext      bool         `json:"lightContext"`
-	Cleanup           string       `json:"cleanup"`
-	Expects           *bool        `json:"expectsCompletionMessage"`
-	Sandbox           string       `json:"sandbox"`
-	Cwd               string       `json:"cwd"`
-	Budget            *core.Budget `json:"budget"`
-	IdempotencyKey    string       `json:"idempotencyKey"`
+	Task              string        `json:"task"`
+	TaskName          string        `json:"taskName"`
+	Label             string        `json:"label"`
+	AgentID           string        `json:"agentId"`
+	Runtime           string        `json:"runtime"`
+	Model             string        `json:"model"`
+	Thinking          string        `json:"thinking"`
+	RunTimeoutSeconds *int64        `json:"runTimeoutSeconds"`
+	Thread            bool          `json:"thread"`
+	Mode              string        `json:"mode"`
+	Context           string        `json:"context"`
+	LightContext      bool          `json:"lightContext"`
+	Cleanup           string        `json:"cleanup"`
+	Expects           *bool         `json:"expectsCompletionMessage"`
+	Sandbox           string        `json:"sandbox"`
+	Cwd               string        `json:"cwd"`
+	Budget            *core.Budget  `json:"budget"`
+	IdempotencyKey    string        `json:"idempotencyKey"`
+	Attachments       []attach.File `json:"attachments"`
+	AttachAs          *attachAs     `json:"attachAs"`
 }
 
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
 	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
-	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey",
+	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey", "attachments", "attachAs",
 }
 
 var (
 	taskNameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 	agentIDForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
-
-// SpawnSchema is the JSON Schema of sessions_spawn.
-const SpawnSchema = `{
- "type":"object","additionalProperties":false,"required":["task"],
- "properties":{
-  "task":{"type":"string","minLength":1,"description":"The work, self-contained unless context is fork. It becomes the child's first message."},
-  "taskName":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$","description":"Short handle, unique among your live children; not last or all."},
-  "label":{"type":"string","description":"Short title of the work, shown to people."},
-  "agentId":{"type":"string","description":"Another configured agent, if allowed; default: yourself."},
-  "runtime":{"type":"string","enum":["subagent"]},
-  "model":{"type":"string","description":"<provider>/<model id>; an unknown one is skipped with a warning."},
-  "thinking":{"type":"string","enum":["off","minimal","low","medium","high"]},
-  "runTimeoutSeconds":{"type":"integer","minimum":0,"description":"0: no limit of its own."},
-  "thread":{"type":"boolean","description":"Give the child a thread where people can talk to it."},
-  "mode":{"type":"string","enum":["run","session"],"description":"run ends after its answer; session stays in its thread. Default run; with thread, session."},
-  "context":{"type":"string","enum":["isolated","fork"],"description":"fork starts from this conversation; use it sparingly."},
-  "lightContext":{"type":"boolean","description":"true: a smaller prompt, without the files of the workspace; for small one-off work."},
-  "cleanup":{"type":"string","enum":["keep","delete"]},
-  "expectsCompletionMessage":{"type":"boolean","description":"false: fire and forget."},
-  "sandbox":{"type":"string","enum":["inherit","require"],"description":"inherit: as you. require is refused where tools have no sandbox."},
-  "cwd":{"type":"string","description":"The folder in which its tools work, inside the workspace of its agent; relative to yours or absolute."},
-  "idempotencyKey":{"type":"string","minLength":1,"maxLength":128,"description":"A spawn under a key that you used before returns its first result instead of a second child."},
-  "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
-   "tokens":{"type":"integer","minimum":1},"usd":{"type":"number","exclusiveMinimum":0}}}
- }}`
 
 // parseSpawn reads and checks the arguments; every refusal has a stable code.
 func parseSpawn(raw json.RawMessage) (spawnParams, error) {
@@ -101,6 +79,9 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, badJSON(err)
+	}
+	if err := checkInner(keys); err != nil {
+		return p, err
 	}
 	if err := checkBudget(keys["budget"], p.Budget); err != nil {
 		return p, err
@@ -116,7 +97,7 @@ func badJSON(err error) error {
 		return core.Errorf("bad_params", "%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number",
-		reflect.Float64: "a number", reflect.Struct: "an object"}[wrong.Type.Kind()]
+		reflect.Float64: "a number", reflect.Struct: "an object", reflect.Slice: "a list"}[wrong.Type.Kind()]
 	return core.Errorf("bad_params", "%s must be %s", wrong.Field, want)
 }
 
@@ -164,6 +145,29 @@ func (p *spawnParams) check() error {
 	return nil
 }
 
+// checkInner refuses names that the objects in the arguments do not have.
+func checkInner(keys map[string]json.RawMessage) error {
+	known := map[string][]string{"budget": {"tokens", "usd"}, "attachAs": {"mountPath"}, "attachments": {"name", "content", "encoding", "mimeType"}}
+	for _, name := range []string{"budget", "attachAs", "attachments"} {
+		var objects []map[string]json.RawMessage
+		if json.Unmarshal(keys[name], &objects) != nil {
+			var one map[string]json.RawMessage
+			if json.Unmarshal(keys[name], &one) != nil {
+				continue // nothing, or refused by its type
+			}
+			objects = append(objects, one)
+		}
+		for _, o := range objects {
+			for _, key := range slices.Sorted(maps.Keys(o)) {
+				if !slices.Contains(known[name], key) {
+					return core.Errorf("unknown_param", "unknown parameter %q in %s", key, name).WithRemedy("known: %s", strings.Join(known[name], ", "))
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // checkBudget refuses a budget that bounds nothing, or that a reader would take
 // for a bound.
 func checkBudget(raw json.RawMessage, b *core.Budget) error {
@@ -173,11 +177,6 @@ func checkBudget(raw json.RawMessage, b *core.Budget) error {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &keys); err != nil {
 		return core.Errorf("bad_params", "budget is not an object").WithRemedy("use {tokens, usd}")
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if key != "tokens" && key != "usd" {
-			return core.Errorf("unknown_param", "unknown parameter %q in budget", key).WithRemedy("known: tokens, usd")
-		}
 	}
 	_, tokens := keys["tokens"]
 	_, usd := keys["usd"]
@@ -223,6 +222,7 @@ type spawnResult struct {
 	Thread     *spawnThread `json:"thread"`
 	Note       string       `json:"note"`
 	Warnings   []string     `json:"warnings"`
+	Files      *resultFiles `json:"attachments,omitempty"`
 }
 
 type spawnThread struct {
@@ -235,7 +235,7 @@ func refusal(err error) string {
 	status := "error"
 	switch core.ErrorCode(err) {
 	case "agent_not_allowed", "agent_unknown", "agent_required", "depth_limit", "children_limit", "tree_limit", "backlog", "budget", "sandbox",
-		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto", "cwd_outside":
+		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto", "cwd_outside", "attachments_disabled":
 		status = "forbidden"
 	}
 	code := core.ErrorCode(err)

@@ -45,6 +45,13 @@ func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
 		{"budget below zero", `{"task":"x","budget":{"usd":-1}}`, "bad_params", "budget.usd is -1"},
 		{"budget as text", `{"task":"x","budget":{"usd":"1"}}`, "bad_params", "budget.usd must be a number"},
 		{"budget by another name", `{"task":"x","budget":{"maxTokens":1}}`, "unknown_param", "known: tokens, usd"},
+		{"files by another name", `{"task":"x","files":[]}`, "unknown_param", "it is called attachments here"},
+		{"snake case", `{"task":"x","run_timeout_seconds":3}`, "unknown_param", "it is written runTimeoutSeconds"},
+		{"of a swarm", `{"task":"x","collect":true}`, "unknown_param", "sessions_yield"},
+		{"delivery in snake case", `{"task":"x","reply_to":"7"}`, "delivery_param", `"reply_to"`},
+		{"file as text", `{"task":"x","attachments":"a"}`, "bad_params", "attachments must be a list"},
+		{"file with a path", `{"task":"x","attachments":[{"name":"a","content":"b","path":"/"}]}`, "unknown_param", "name, content, encoding, mimeType"},
+		{"key", `{"task":"x","idempotencyKey":"` + strings.Repeat("k", 129) + `"}`, "bad_params", "129 bytes of at most 128"},
 		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,15 +75,18 @@ func TestSpawnArgumentsHaveDefaults(t *testing.T) {
 
 func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 	var schema struct{ Properties map[string]any }
-	require.NoError(t, json.Unmarshal([]byte(SpawnSchema), &schema))
+	require.NoError(t, json.Unmarshal(spawnSchema(true), &schema))
+	require.Len(t, schema.Properties, len(knownParams))
 	for name := range schema.Properties {
 		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
 		if value == "" {
-			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "sandbox": `"inherit"`, "budget": `{"tokens":5}`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
+			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "sandbox": `"inherit"`, "budget": `{"tokens":5}`,
+				"attachments": `[{"name":"a","content":"b"}]`, "attachAs": `{"mountPath":"/in"}`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
 		}
 		if value == "" {
 			value = `"x"`
 		}
+		require.NotContains(t, string(spawnSchema(false)), `"attach`)
 		_, err := parseSpawn(json.RawMessage(`{"task":"t","` + name + `":` + value + `}`))
 		require.NoError(t, err, name)
 	}

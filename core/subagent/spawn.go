@@ -10,6 +10,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/attach"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
@@ -22,14 +23,14 @@ type SpawnTool struct{ e *Engine }
 var _ tool.Durable = SpawnTool{}
 
 // Spec implements core.Tool.
-func (SpawnTool) Spec() core.ToolSpec {
+func (t SpawnTool) Spec() core.ToolSpec {
 	return core.ToolSpec{
 		Name: "sessions_spawn",
 		Description: "Start a sub-agent in the background. It returns at once; when the child ends, its result comes to you as an event. " +
 			"Do not poll: call sessions_yield to wait for your children.",
 		// One after the other, so that children are numbered in the order of the
 		// calls.
-		Schema: json.RawMessage(SpawnSchema), Serial: true,
+		Schema: spawnSchema(t.e.Config.Files().Enabled), Serial: true,
 	}
 }
 
@@ -54,6 +55,8 @@ type spawn struct {
 	// before any transaction.
 	dir    string
 	dirErr error
+	files  []attach.Content // that are handed over, checked
+	folder store.Attachment // where they go
 	// again is the result of an earlier spawn under the same key, "" for none.
 	again string
 }
@@ -65,9 +68,12 @@ func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 	if s.p, err = parseSpawn(call.Args); err != nil {
 		return refuse(ctx, steps, err)
 	}
+	if err := s.checkFiles(); err != nil {
+		return s.undone(ctx, steps, err) // the rules may have been others before a crash
+	}
 	s.findDir()
-	if s.p.Thread {
-		return s.withThread(ctx, steps)
+	if s.p.Thread || len(s.files) > 0 {
+		return s.outside(ctx, steps)
 	}
 	err = steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
 		if err := s.load(tx); err != nil || s.again != "" {
@@ -109,10 +115,7 @@ func (s *spawn) findDir() {
 	if s.p.Cwd == "" {
 		return
 	}
-	target := s.p.AgentID
-	if target == "" {
-		target = s.scope.Agent
-	}
+	target := s.targetID()
 	workspace := s.e.Config.Workspace(target)
 	at := places{base: workspace, roots: s.e.Config.Directories()}
 	if workspace != "" {
@@ -122,6 +125,14 @@ func (s *spawn) findDir() {
 		at.base, at.roots = s.scope.Dir, append(at.roots, s.scope.Dir)
 	}
 	s.dir, s.dirErr = at.resolve(s.p.Cwd)
+}
+
+// targetID is the agent that the call means.
+func (s *spawn) targetID() string {
+	if s.p.AgentID != "" {
+		return s.p.AgentID
+	}
+	return s.scope.Agent
 }
 
 // load reads who asks, and whether they asked under the same key before.
@@ -216,7 +227,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), LightContext: s.p.LightContext, Cleanup: s.p.Cleanup,
 		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
 		Sandbox: s.p.Sandbox, Budget: s.p.Budget,
-		Cwd: s.dir,
+		Cwd: s.dir, Files: s.specFiles(),
 	}
 	if s.p.Cwd == "" && agentID == s.scope.Agent {
 		s.run.Spec.Cwd = caller.Cwd // it goes on where its requester works
@@ -513,6 +524,7 @@ func (s *spawn) result(b core.Binding) spawnResult {
 	r := spawnResult{
 		Status: "accepted", RunID: s.run.ID, SessionKey: s.run.SessionKey, TaskID: s.run.TaskID, Mode: s.run.Spec.Mode,
 		Context: s.run.Spec.Context, Model: s.run.Spec.Model, Provider: provider, Warnings: s.warn, Note: s.note,
+		Files: s.resultFiles(),
 	}
 	if r.Warnings == nil {
 		r.Warnings = []string{}

@@ -314,5 +314,8 @@ func (e *Engine) closeTurn(tx *store.Tx, t store.Turn, now core.Millis) error {
 			return err
 		}
 	}
+	if err := tx.DropWithheldOf(t.ID); err != nil {
+		return err
+	}
 	return tx.EndTurn(t.ID, store.TurnCancelled, "stopped", core.Usage{}, now)
 }

@@ -23,6 +23,16 @@ type Durable interface {
 	InvokeDurable(ctx context.Context, scope core.ToolScope, call core.ToolCall, steps Steps) error
 }
 
+// Withholder is a tool with arguments that the transcript must not keep. They
+// lie apart from it until the call has its result; what models, people and
+// programs are shown of the call later has what Withhold left.
+type Withholder interface {
+	core.Tool
+	// Withhold returns the arguments without what is not kept, and whether it
+	// took anything out. The arguments need not be valid.
+	Withhold(args json.RawMessage) (kept json.RawMessage, taken bool)
+}
+
 // Steps are the transactions of one tool call. Each fails with
 // store.ErrFenced once the turn has lost its session; the tool then returns
 // that error at once.

@@ -19,6 +19,7 @@ const (
 	TurnBeforeEnd         = "turn.before-end"
 	TurnAfterEnd          = "turn.after-end"
 	SpawnAfterReserve     = "spawn.after-reserve"
+	SpawnAfterFiles       = "spawn.after-files"
 	SpawnAfterOpen        = "spawn.after-open"
 	SpawnAfterCommit      = "spawn.after-commit"
 	CompletionBeforeClaim = "completion.before-claim"

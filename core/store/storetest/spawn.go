@@ -3,6 +3,7 @@ package storetest
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -32,4 +33,76 @@ func testSpawnKeys(s *suite) {
 	})
 	missing(s, func(tx *store.Tx) (string, error) { return tx.SpawnResult("run/1", "x") })
 	require.Equal(s, "first", result("run/1", "k"))
+}
+
+func testWithheld(s *suite) {
+	withheld := func(turn int64) map[int]string {
+		return get(s, func(tx *store.Tx) (map[int]string, error) { return tx.Withheld(turn) })
+	}
+	keep := func(turn int64, seq int, args string) {
+		s.write(func(tx *store.Tx) error { return tx.Withhold(turn, seq, args, 10) })
+	}
+	keep(1, 2, `{"a":1}`)
+	keep(1, 3, `{"b":1}`)
+	keep(1, 3, `{"b":2}`) // the unit ran again
+	keep(2, 2, `{"c":1}`)
+	require.Equal(s, map[int]string{2: `{"a":1}`, 3: `{"b":2}`}, withheld(1))
+	s.write(func(tx *store.Tx) error { return tx.DropWithheld(1, 2) })
+	require.Equal(s, map[int]string{3: `{"b":2}`}, withheld(1))
+	s.write(func(tx *store.Tx) error { return tx.DropWithheldOf(1) })
+	require.Empty(s, withheld(1))
+	require.Len(s, withheld(2), 1)
+}
+
+func testAttachments(s *suite) {
+	a := store.Attachment{Session: s.session().ID, Root: "/ws", Dir: ".skein/attachments/1", Files: 2, Bytes: 30}
+	b := a
+	b.Session = s.session().ID
+	of := func(session int64) store.Attachment {
+		return get(s, func(tx *store.Tx) (store.Attachment, error) { return tx.AttachmentOf(session) })
+	}
+	next := func() core.Millis {
+		return get(s, func(tx *store.Tx) (core.Millis, error) { return tx.NextGoneAttachment() })
+	}
+	for _, x := range []store.Attachment{a, b} {
+		s.write(func(tx *store.Tx) error { return tx.InsertAttachment(x, 10) })
+	}
+	s.reopen()
+	require.Equal(s, a, of(a.Session))
+	missing(s, func(tx *store.Tx) (store.Attachment, error) { return tx.AttachmentOf(b.Session + 1) })
+	require.Zero(s, next())
+
+	letGo := func(session int64) bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.LetGoOfAttachment(session, 20) })
+	}
+	require.True(s, letGo(a.Session))
+	require.False(s, letGo(a.Session), "once")
+	require.False(s, letGo(b.Session+1))
+	require.EqualValues(s, 20, next())
+	take := func(now core.Millis) []store.Attachment {
+		return do(s, func(tx *store.Tx) ([]store.Attachment, error) { return tx.TakeGoneAttachments(now, now+100, 10) })
+	}
+	require.Empty(s, take(19))
+	require.Equal(s, []store.Attachment{a}, take(20))
+	require.EqualValues(s, 120, next(), "it is tried again")
+	s.write(func(tx *store.Tx) error { return tx.DeleteAttachment(a.Session) })
+	require.Zero(s, next())
+
+	s.write(func(tx *store.Tx) error { return tx.ArchiveSession(b.Session, 50) })
+	require.Equal(s, int64(1), s.sweep(store.GrownArchived, 100, 100))
+	require.Equal(s, b, of(b.Session), "the row outlives its session, until the folder is removed")
+	require.EqualValues(s, 10, next())
+}
+
+func testIntentAgain(s *suite) {
+	open := func(body string) {
+		s.write(func(tx *store.Tx) error {
+			return tx.InsertIntent(store.Intent{Turn: 1, Seq: 2, Kind: "spawn", Ref: "r", Body: body, At: 5})
+		})
+	}
+	open("one")
+	s.write(func(tx *store.Tx) error { return tx.CloseIntent(1, 2, "undone") })
+	open("two")
+	in := get(s, func(tx *store.Tx) (store.Intent, error) { return tx.IntentAt(1, 2) })
+	require.Equal(s, store.Intent{Turn: 1, Seq: 2, Kind: "spawn", State: "open", Ref: "r", Body: "two", At: 5}, in)
 }

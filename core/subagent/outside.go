@@ -21,20 +21,25 @@ type intentBody struct {
 	Note    string   `json:"note,omitempty"`
 }
 
-// withThread spawns in two phases: reserve, open the thread, then record.
-func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
+// outside spawns a child that has something outside the store, in two phases:
+// reserve it, make it, then record. A crash in between is found by the intent,
+// and the call goes on or everything is undone.
+func (s *spawn) outside(ctx context.Context, steps tool.Steps) error {
 	resumed, err := s.reserve(ctx, steps)
 	if err != nil {
 		return s.answer(ctx, steps, err)
 	}
-	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
-		return err
-	}
 	if s.again != "" {
 		return steps.Finish(ctx, func(*store.Tx) (tool.Result, error) { return s.repeated(), nil })
 	}
-	if s.bound.Binding.ID == "" { // the plan is to run unbound
-		return s.answer(ctx, steps, steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
+	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
+		return err
+	}
+	if err := s.furnish(resumed); err != nil {
+		return s.undone(ctx, steps, err)
+	}
+	if s.bound.Binding.ID == "" { // it was asked for no thread, or the plan is to run unbound
+		err := steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
 			if err := s.stillLives(tx); err != nil {
 				return tool.Result{}, err
 			}
@@ -42,8 +47,17 @@ func (s *spawn) withThread(ctx context.Context, steps tool.Steps) error {
 				return tool.Result{}, err
 			}
 			return s.start(tx, core.Binding{})
-		}))
+		})
+		if err != nil {
+			return s.undone(ctx, steps, err)
+		}
+		return s.e.World.Crash(world.SpawnAfterCommit)
 	}
+	return s.openThread(ctx, steps, resumed)
+}
+
+// openThread is the second phase of a spawn with a thread.
+func (s *spawn) openThread(ctx context.Context, steps tool.Steps, resumed bool) error {
 	commit := func(o Opened) error {
 		if err := s.e.World.Crash(world.SpawnAfterOpen); err != nil {
 			return err
@@ -84,36 +98,42 @@ func (s *spawn) stillLives(tx *store.Tx) error {
 	return err
 }
 
-// reserve is the first transaction of a spawn with a thread, or finds what an
-// earlier claim of this turn reserved.
+// undone takes back what was reserved and made, and answers the call with what
+// it failed of.
+func (s *spawn) undone(ctx context.Context, steps tool.Steps, err error) error {
+	if killed := s.e.World.Err(); killed != nil {
+		return killed
+	}
+	if _, undo := s.e.undo(s.e.World.Context(), s.scope.Turn, s.scope.Seq); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return s.answer(ctx, steps, err)
+}
+
+// reserve is the first transaction of such a spawn, or finds what an earlier
+// claim of this turn reserved.
 func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, err error) {
 	if found, err := s.continued(ctx, steps); found || err != nil {
 		return found, err
 	}
-	probe := core.Run{Agent: s.scope.Agent, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label, Origin: s.scope.Reply, Requester: s.scope.Session}
-	if s.place, err = s.e.Bindings.Spawning(ctx, probe); err != nil {
+	if err := s.askHooks(ctx); err != nil {
 		return false, err
 	}
 	return false, steps.Do(ctx, func(tx *store.Tx) error {
+		s.bound = Reservation{}
 		if err := s.load(tx); err != nil || s.again != "" {
 			return err
 		}
 		if err := s.admit(tx); err != nil {
 			return err
 		}
-		bound, err := s.e.Bindings.Reserve(tx, s.bindRequest())
-		if err != nil {
+		if err := s.noteFiles(tx); err != nil {
 			return err
 		}
-		s.bound = bound
-		if bound.Unbound != "" {
-			s.run.Spec.Mode = modeRun
-			s.note += fmt.Sprintf("It runs without a thread: %s; a person can write /focus %s to talk to it. ", bound.Unbound, focusName(s.run))
-			if err := tx.SetRunSpec(s.run.ID, s.run.Spec); err != nil {
-				return err
-			}
+		if err := s.reserveThread(tx); err != nil {
+			return err
 		}
-		body, err := json.Marshal(intentBody{Run: s.run.ID, Session: s.run.Session, Binding: bound.Binding.ID, Warn: s.warn, Note: s.note})
+		body, err := json.Marshal(intentBody{Run: s.run.ID, Session: s.run.Session, Binding: s.bound.Binding.ID, Warn: s.warn, Note: s.note})
 		if err != nil {
 			return err
 		}
@@ -121,6 +141,30 @@ func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, er
 			Turn: s.scope.Turn, Seq: s.scope.Seq, Kind: "spawn", Ref: s.run.ID, Body: string(body), At: s.e.World.Now(),
 		})
 	})
+}
+
+// askHooks asks the extensions about a spawn with a thread.
+func (s *spawn) askHooks(ctx context.Context) (err error) {
+	if !s.p.Thread {
+		return nil
+	}
+	probe := core.Run{Agent: s.scope.Agent, Task: s.p.Task, TaskName: s.p.TaskName, Label: s.p.Label, Origin: s.scope.Reply, Requester: s.scope.Session}
+	s.place, err = s.e.Bindings.Spawning(ctx, probe)
+	return err
+}
+
+// reserveThread reserves the place of the child's thread, or finds that it runs
+// without one.
+func (s *spawn) reserveThread(tx *store.Tx) (err error) {
+	if !s.p.Thread {
+		return nil
+	}
+	if s.bound, err = s.e.Bindings.Reserve(tx, s.bindRequest()); err != nil || s.bound.Unbound == "" {
+		return err
+	}
+	s.run.Spec.Mode = modeRun
+	s.note += fmt.Sprintf("It runs without a thread: %s; a person can write /focus %s to talk to it. ", s.bound.Unbound, focusName(s.run))
+	return tx.SetRunSpec(s.run.ID, s.run.Spec)
 }
 
 func focusName(r core.Run) string {
@@ -158,6 +202,9 @@ func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, er
 			return err
 		}
 		s.warn, s.note, found = body.Warn, body.Note, true
+		if s.folder, err = tx.AttachmentOf(body.Session); orNothing(err) != nil {
+			return err
+		}
 		if body.Binding == "" {
 			return nil
 		}
@@ -180,20 +227,27 @@ func (s *spawn) bindRequest() BindRequest {
 	}
 }
 
-// undo takes back what the first transaction of a spawn reserved. It reports
-// whether there was something to take back.
+// undo takes back what the first transaction of a spawn reserved and what was
+// made since. It reports whether there was something to take back for people.
 func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, err error) {
-	err = e.DB.Write(ctx, func(tx *store.Tx) error {
-		undone = false
-		in, err := tx.IntentAt(turn, seq)
-		if errors.Is(err, store.ErrNotFound) || err == nil && in.State != "open" {
-			return nil
-		}
-		if err != nil {
+	var made store.Attachment
+	err = e.DB.Read(ctx, func(tx *store.Tx) error {
+		made = store.Attachment{}
+		body, open, err := openIntent(tx, turn, seq)
+		if err != nil || !open {
 			return err
 		}
-		var body intentBody
-		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
+		made, err = tx.AttachmentOf(body.Session)
+		return orNothing(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	cleared := e.removeFiles(made)
+	err = e.DB.Write(ctx, func(tx *store.Tx) error {
+		undone = false
+		body, open, err := openIntent(tx, turn, seq)
+		if err != nil || !open {
 			return err
 		}
 		if body.Binding != "" {
@@ -201,13 +255,40 @@ func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, er
 				return err
 			}
 		}
+		if err := e.forgetFiles(tx, body.Session, cleared); err != nil {
+			return err
+		}
 		if err := tx.DeleteRun(body.Run); err != nil {
 			return err
 		}
 		if err := tx.DeleteSession(body.Session); err != nil {
 			return err
 		}
-		return tx.CloseIntent(turn, seq, in.Body)
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		return tx.CloseIntent(turn, seq, string(raw))
 	})
 	return undone, err
+}
+
+// openIntent returns what a spawn in progress has reserved.
+func openIntent(tx *store.Tx, turn int64, seq int) (body intentBody, open bool, err error) {
+	in, err := tx.IntentAt(turn, seq)
+	if errors.Is(err, store.ErrNotFound) || err == nil && in.State != "open" {
+		return body, false, nil
+	}
+	if err != nil {
+		return body, false, err
+	}
+	return body, true, json.Unmarshal([]byte(in.Body), &body)
+}
+
+// orNothing takes what is not there for nothing.
+func orNothing(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
