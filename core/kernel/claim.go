@@ -289,15 +289,25 @@ func (l *Lease) Durable() error { return l.claim.Wait() }
 // Release gives the session up inside the transaction that ends the turn, and
 // looks once more for rows: what came meanwhile gets the next turn.
 func (l *Lease) Release(tx *store.Tx) error {
-	rows, err := tx.QueuedInbox(l.Session.ID, 1)
+	rows, err := tx.QueuedInbox(l.Session.ID, claimBatch)
 	if err != nil {
 		return err
 	}
 	l.more = len(rows) > 0
 	if l.more {
-		l.nextLane, l.nextUrgent = rows[0].Lane, rows[0].Kind == store.InboxCompletion || rows[0].Kind == store.InboxWake
+		l.nextLane, l.nextUrgent = laneOfRows(rows)
 	}
 	return tx.ReleaseSession(l.Session.ID, l.more, l.k.opts.World.Now())
+}
+
+// laneOfRows is where queued rows are served: the lane of the first, unless a
+// person waits behind it.
+func laneOfRows(rows []store.Inbox) (l store.Lane, urgent bool) {
+	l, urgent = rows[0].Lane, rows[0].Kind == store.InboxCompletion || rows[0].Kind == store.InboxWake
+	if slices.ContainsFunc(rows, func(r store.Inbox) bool { return r.Lane == store.LaneMain }) {
+		l = store.LaneMain
+	}
+	return l, urgent
 }
 
 // TakeSteer takes the queued rows that may join the running turn: messages

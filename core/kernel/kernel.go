@@ -114,13 +114,30 @@ type entry struct {
 	lane    store.Lane
 	urgent  bool
 	elem    *list.Element
-	fence   int64 // of the turn that runs, 0 before its claim
-	again   bool  // woken while running
-	local   bool  // woken by this node, not by another one's hint
-	follows bool  // the last thing it did was a turn
-	fails   int   // consecutive failures of claim or turn
-	slot    *lane // whose slot it has, nil while it rests
+	fence   int64   // of the turn that runs, 0 before its claim
+	again   *wakeUp // while running, nil if there was none
+	local   bool    // woken by this node, not by another one's hint
+	follows bool    // the last thing it did was a turn
+	fails   int     // consecutive failures of claim or turn
+	slot    *lane   // whose slot it has, nil while it rests
 	cancel  context.CancelCauseFunc
+}
+
+// wakeUp is where a session goes on that was woken while it was served.
+type wakeUp struct {
+	lane   store.Lane
+	urgent bool
+}
+
+// with adds one more wake-up: a person's comes first, whoever else waits.
+func (w *wakeUp) with(l store.Lane, urgent bool) *wakeUp {
+	if w == nil || w.lane != l && l == store.LaneMain {
+		return &wakeUp{l, urgent}
+	}
+	if w.lane == l {
+		w.urgent = w.urgent || urgent
+	}
+	return w
 }
 
 type lane struct {
@@ -223,9 +240,9 @@ func (k *Kernel) laneOf(ctx context.Context, id int64) (l store.Lane, urgent boo
 			l, urgent = t.Lane, true
 			return nil
 		}
-		rows, err := tx.QueuedInbox(id, 1)
+		rows, err := tx.QueuedInbox(id, claimBatch)
 		if err == nil && len(rows) > 0 {
-			l, urgent = rows[0].Lane, rows[0].Kind != store.InboxTask
+			l, urgent = laneOfRows(rows)
 		}
 		return err
 	})
@@ -253,7 +270,7 @@ func (k *Kernel) wake(session int64, l store.Lane, urgent, local bool) {
 	e.local = e.local || local
 	switch e.state {
 	case entryRunning:
-		e.again = true
+		e.again = e.again.with(l, urgent)
 		return
 	case entryQueued:
 		if e.lane == l || l != store.LaneMain {
@@ -333,7 +350,7 @@ func (k *Kernel) startNext(l *lane) bool {
 
 // start runs one claim of e in its own goroutine. k.mu is held.
 func (k *Kernel) start(e *entry, l *lane) {
-	e.state, e.again, e.fence = entryRunning, false, 0
+	e.state, e.again, e.fence = entryRunning, nil, 0
 	l.take(e)
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	e.cancel = cancel
@@ -380,10 +397,12 @@ func (k *Kernel) finish(e *entry, out outcome) {
 	switch {
 	case out.delay > 0:
 		k.later(e, out)
-	case out.again || e.again && !out.theirs:
-		if out.lane != "" {
-			e.lane, e.urgent = out.lane, out.urgent
+	case out.again || e.again != nil && !out.theirs:
+		next := e.again
+		if out.again {
+			next = next.with(out.lane, out.urgent)
 		}
+		e.lane, e.urgent = next.lane, next.urgent
 		k.enqueue(e)
 	default:
 		if out.theirs && e.local {

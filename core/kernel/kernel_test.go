@@ -154,7 +154,7 @@ func (g *rig) send(key, body string, change func(*store.Inbox)) {
 		if err := tx.MarkReady(s.ID, now); err != nil {
 			return err
 		}
-		tx.OnCommit(func() { g.k.Wake(s.ID, row.Lane, false) })
+		tx.OnCommit(func() { g.k.Wake(s.ID, row.Lane, row.Kind == store.InboxCompletion) })
 		return nil
 	}))
 }
