@@ -19,6 +19,7 @@ func (d *decoder) check(c *Config) {
 	d.checkRules(c)
 	d.checkAgents(c)
 	d.checkPrices(c)
+	d.checkTools(c)
 	d.checkRoutes(c)
 	d.checkAgentNames(c)
 	d.checkChannels(c)
@@ -159,6 +160,30 @@ func (d *decoder) checkAgents(c *Config) {
 		if _, err := c.Instructions(id, d.opts); err != nil && isFile(c.Path()) {
 			d.warn(c, path.Child("instructions"), err.Error(), "write that file, or name another")
 		}
+	}
+}
+
+// checkTools refuses an allow beside an alsoAllow: one says what there is alone,
+// the other what there is besides. It warns of rules for a provider that there
+// is not, which forbid nothing.
+func (d *decoder) checkTools(c *Config) {
+	scope := func(path Path, allow, alsoAllow []string, byProvider map[string]ToolRules) {
+		if allow != nil && len(alsoAllow) > 0 {
+			d.refuse(c, path.Child("alsoAllow"), "allow and alsoAllow cannot both be set here: allow keeps only what it names",
+				"name everything in allow, or keep alsoAllow and choose a profile")
+		}
+		for _, key := range slices.Sorted(maps.Keys(byProvider)) {
+			name, _, _ := strings.Cut(key, "/")
+			if _, ok := c.Models.Providers[name]; !ok && len(c.Models.Providers) > 0 {
+				d.warn(c, path.Child("byProvider").Child(key), fmt.Sprintf("there is no provider %q, so these rules never apply", name),
+					"providers are "+strings.Join(slices.Sorted(maps.Keys(c.Models.Providers)), ", "))
+			}
+		}
+	}
+	scope(Path{"tools"}, c.Tools.Allow, c.Tools.AlsoAllow, c.Tools.ByProvider)
+	for _, id := range c.AgentIDs() {
+		t := c.Agents.Entries[id].Tools
+		scope(Path{"agents", "entries", id, "tools"}, t.Allow, t.AlsoAllow, t.ByProvider)
 	}
 }
 

@@ -23,7 +23,11 @@ var (
 	sha256Pattern  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
-const agentIDWords = "an agent id: up to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
+// What names should have been.
+const (
+	agentIDWords = "an agent id: up to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
+	idWords      = "a name: up to 64 of A-Z, a-z, 0-9, _, . and -, starting with a letter or digit"
+)
 
 // checkFormat says what is wrong with a string that is not empty, or returns
 // nil. Formats without a case here accept everything.
@@ -163,7 +167,12 @@ func checkName(rule, name string) (expected string) {
 		}
 	case "id":
 		if !idPattern.MatchString(name) {
-			return "a name: up to 64 of A-Z, a-z, 0-9, _, . and -, starting with a letter or digit"
+			return idWords
+		}
+	case "providerOrModel":
+		provider, model, whole := strings.Cut(name, "/")
+		if !idPattern.MatchString(provider) || whole && strings.TrimSpace(model) == "" {
+			return "a provider or a model, written <provider>/<model id>"
 		}
 	case "channel":
 		if !slices.Contains(channelNames(), name) {

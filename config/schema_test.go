@@ -93,6 +93,9 @@ func (d *drawer) object(k *config.Key) *json5.Node {
 		if d.leaveOut(f) {
 			continue
 		}
+		if f.Name == "allow" && n.Get("alsoAllow") != nil {
+			continue // one or the other
+		}
 		n.Set(f.Name, d.value(f))
 	}
 	return n

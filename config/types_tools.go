@@ -15,11 +15,11 @@ type ToolRules struct {
 type Tools struct {
 	// The base set; unset: full.
 	Profile ToolProfile `json:"profile" default:"full"`
-	// Tools that join the profile.
+	// Tools that join the profile; not together with allow.
 	AlsoAllow []string `json:"alsoAllow,omitzero" format:"tool"`
 	ToolRules
-	// Rules by model provider.
-	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"id"`
+	// Rules by model provider, or by model as <provider>/<model id>.
+	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"providerOrModel"`
 	// What sub-agents may have, beyond what they always lose.
 	Subagents SubagentTools `json:"subagents"`
 	// The session tools.
@@ -36,11 +36,11 @@ type Tools struct {
 type AgentTools struct {
 	// The base set; unset: tools.profile.
 	Profile ToolProfile `json:"profile,omitzero"`
-	// Tools that join the profile.
+	// Tools that join the profile; not together with allow.
 	AlsoAllow []string `json:"alsoAllow,omitzero" format:"tool"`
 	ToolRules
-	// Rules by model provider.
-	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"id"`
+	// Rules by model provider, or by model as <provider>/<model id>.
+	ByProvider map[string]ToolRules `json:"byProvider,omitzero" keys:"providerOrModel"`
 }
 
 // SubagentTools narrows the tools of sub-agents.

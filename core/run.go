@@ -144,6 +144,9 @@ type SpawnSpec struct {
 	// spawn, the most the child may ever have; nil means no ceiling, an empty one
 	// that nothing is left.
 	ToolCeiling []string `json:"toolCeiling,omitzero"`
+	// AskedAt is the place whose rules for tools hold where the child has none of
+	// its own: where the person wrote who is behind the spawn, at every depth.
+	AskedAt Address `json:"askedAt,omitzero"`
 	// Policy is the sender policy of the turn that asked: what comes back from
 	// the child is handled under it.
 	Policy string `json:"policy,omitempty"`

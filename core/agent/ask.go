@@ -35,7 +35,10 @@ func (t *turn) candidates() (out []candidate, ready int) {
 	now := t.r.opts.World.Now()
 	byKey := make(map[model.Key]candidate)
 	var keys []model.Key
-	for _, ref := range append([]string{t.modelRef()}, t.def.Fallbacks...) {
+	for _, ref := range t.modelRefs() {
+		if _, usable := t.offers[ref]; !usable {
+			continue
+		}
 		c := candidate{ref, t.r.opts.Catalogue.Info(ref)}
 		if _, known := byKey[c.info.Key]; !known {
 			byKey[c.info.Key] = c
@@ -51,6 +54,9 @@ func (t *turn) candidates() (out []candidate, ready int) {
 	return out, ready
 }
 
+// modelRefs are the turn's model and the agent's fallbacks.
+func (t *turn) modelRefs() []string { return append([]string{t.modelRef()}, t.def.Fallbacks...) }
+
 // call asks the turn's model, and where that fails the agent's fallbacks, in
 // order; not after a refusal, which is an answer, and not where a budget is
 // spent. A model that failed cools down: for a while it is asked last.
@@ -58,6 +64,7 @@ func (t *turn) call(ctx context.Context) (item model.Item, err error) {
 	list, ready := t.candidates()
 	for i, c := range list {
 		patience := modelWaitAlone
+		t.offer = t.offers[c.ref]
 		if i+1 < ready {
 			patience = modelWait
 		}
@@ -144,14 +151,12 @@ func pause(attempt int, err error) time.Duration {
 	return modelPause << (attempt - 1)
 }
 
-// modelRef is the model of the turn: of a run, what its spawn resolved to; of a
-// chat, what /new chose, else in a sub-agent's session the model of its latest
-// run; else the agent's.
+// modelRef is the model of the turn: what a person chose for the session with
+// /model or /new, else in a sub-agent's session what the spawn of its latest run
+// resolved to, else the agent's.
 func (t *turn) modelRef() string {
 	switch {
-	case t.run != nil && t.run.Spec.Model != "":
-		return t.run.Spec.Model
-	case t.run == nil && t.l.Session.Model != "":
+	case t.l.Session.Model != "":
 		return t.l.Session.Model
 	case t.child != nil && t.child.Spec.Model != "":
 		return t.child.Spec.Model
@@ -161,7 +166,7 @@ func (t *turn) modelRef() string {
 
 func (t *turn) request(id string) model.Request {
 	req := model.Request{
-		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq-t.compactions), Model: id, Agent: t.def.ID, System: t.system, Tools: t.tools, Thinking: t.def.Thinking,
+		ID: fmt.Sprintf("%d/%d/%d", t.l.Session.ID, t.l.Turn.ID, t.seq-t.compactions), Model: id, Agent: t.def.ID, System: t.system, Tools: t.offer.Tools, Thinking: t.def.Thinking,
 		Items: t.prompt,
 	}
 	if t.child != nil {

@@ -166,7 +166,7 @@ func (t *turn) runCall(ctx context.Context, c pendingCall) (res callResult) {
 	x, known := t.r.opts.Tools.Lookup(c.call.Name)
 	switch {
 	case !known || !t.offered(c.call.Name):
-		return t.record(ctx, c, core.ToolResult{Text: fmt.Sprintf("there is no tool %q here; available: %s", c.call.Name, t.toolNames()), Error: true})
+		return t.record(ctx, c, failure(ctx, t.notOffered(c.call.Name), t.lim.ToolTimeout))
 	case badArgs(c.call) != "" && c.withheld:
 		return t.record(ctx, c, core.ToolResult{Text: "the arguments are no JSON object", Error: true})
 	case badArgs(c.call) != "":
@@ -396,25 +396,4 @@ func (t *turn) runDurable(toolCtx, ctx context.Context, d tool.Durable, c pendin
 		return callResult{err: err}
 	}
 	return t.record(ctx, c, failure(toolCtx, err, t.lim.ToolTimeout))
-}
-
-// offered reports whether the policy left the tool to this turn.
-func (t *turn) offered(name string) bool {
-	for _, s := range t.tools {
-		if s.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *turn) toolNames() string {
-	names := make([]string, len(t.tools))
-	for i, s := range t.tools {
-		names[i] = s.Name
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }

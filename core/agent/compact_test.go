@@ -323,7 +323,7 @@ func TestTheBoundIsABound(t *testing.T) {
 		h, err := readRows(inStepOrder(transcripts(t)))
 		require.NoError(t, err)
 		turn := &turn{system: rapid.String().Draw(t, "system"), items: h.items()}
-		turn.tools = []core.ToolSpec{{Name: "look", Description: rapid.String().Draw(t, "description"), Schema: json.RawMessage(`{"type":"object"}`)}}
+		turn.offer.Tools = []core.ToolSpec{{Name: "look", Description: rapid.String().Draw(t, "description"), Schema: json.RawMessage(`{"type":"object"}`)}}
 		require.LessOrEqual(t, turn.fixed()+itemsTokens(turn.items), turn.mostTokens()+2)
 	})
 }

@@ -54,7 +54,7 @@ func (t *turn) askFitting(ctx context.Context, c candidate, patience time.Durati
 func (t *turn) sent() int { return t.fixed() + itemsTokens(t.prompt) }
 
 // fixed estimates the part of a request that is the same in the whole turn.
-func (t *turn) fixed() int { return fixedTokens(t.system, t.tools) }
+func (t *turn) fixed() int { return fixedTokens(t.system, t.offer.Tools) }
 
 // spend counts the tokens of a call; they are booked with the next step.
 func (t *turn) spend(ref string, usage model.Usage) {
@@ -96,7 +96,7 @@ func (t *turn) fit(ctx context.Context, ref string) error {
 // estimated, than half its bytes.
 func (t *turn) mostTokens() int {
 	n := len(t.system)
-	for _, s := range t.tools {
+	for _, s := range t.offer.Tools {
 		n += len(s.Name) + len(s.Description) + len(s.Schema) + 24
 	}
 	for i := range t.items {

@@ -60,7 +60,10 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 			Detail: words.English().DetailAgentGone(t.l.Session.Agent),
 		}, nil
 	}
-	t.tools = t.r.opts.Catalogue.Tools(ctx, Scope{Agent: def.ID, Session: t.l.Session, Turn: t.l.Turn, Run: t.run, Model: t.modelRef()})
+	if err := t.readOffers(ctx); err != nil {
+		t.r.opts.Log.Warn("a turn has no tools", "session", t.l.Session.Key, "turn", t.l.Turn.ID, "error", err)
+		return &Outcome{State: store.TurnFailed, Status: core.RunError, Detail: explain(err)}, nil
+	}
 	return nil, nil
 }
 
@@ -86,10 +89,10 @@ func (t *turn) readRun(tx *store.Tx) error {
 	return nil
 }
 
-// readChild reads the run of a sub-agent's session in a turn that works for no
-// run.
+// readChild reads the run that a spawned session was made for, in a turn that
+// works for no run.
 func (t *turn) readChild(tx *store.Tx) error {
-	if t.l.Session.Kind != core.SessionSubagent {
+	if t.l.Session.Depth == 0 {
 		return nil
 	}
 	run, err := tx.LatestRunOfSession(t.l.Session.ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
 	"github.com/skein-bot/skein/core/words"
@@ -53,8 +54,10 @@ type Catalogue interface {
 	// Info returns what is known about a model; of one that is not configured,
 	// its Key and a window alone.
 	Info(ref string) model.Info
-	// Tools returns the tools of a turn after every stage of the policy.
-	Tools(ctx context.Context, scope Scope) []core.ToolSpec
+	// Tools returns the tools of a turn after every stage of the policy. An
+	// error, of code no_tools, ends the turn before it calls a model: the agent
+	// needs tools, and none is left.
+	Tools(ctx context.Context, scope Scope) (Offer, error)
 	// Limits returns the settings that apply to every turn.
 	Limits() Limits
 }
@@ -66,19 +69,33 @@ type Limits struct {
 	ToolGrace   time.Duration // for tools to stop when a turn is stopped
 }
 
+// Offer is what the tool policy leaves of all tools, and what it removed.
+type Offer struct {
+	Tools   []core.ToolSpec
+	Removed []policy.Removal
+}
+
 // Scope is what a tool policy decides on.
 type Scope struct {
 	Agent   string
 	Session store.Session
 	Turn    store.Turn
-	Run     *core.Run // nil for a chat turn
-	Model   string    // the model that is asked, "<provider>/<model id>"
+	Run     *core.Run // that the turn works for; nil for a chat turn
+	// Child is the run that a sub-agent's session was made for: Run, or the
+	// latest one, which has ended; nil in other sessions.
+	Child *core.Run
+	Model string // the model that is asked, "<provider>/<model id>"
 }
 
-// Person reports whether a person's message decides about the tools of the
-// turn, and not the spawn of a run.
+// Person reports whether a person decides about the tools of the turn, and not
+// the spawn of a sub-agent: one who wrote to it, or in a conversation the one
+// behind its turn.
 func (s Scope) Person() bool {
-	return s.Run == nil || s.Turn.Kind == store.InboxMessage || s.Turn.Kind == store.InboxDropped
+	switch s.Turn.Kind {
+	case store.InboxMessage, store.InboxDropped:
+		return true
+	}
+	return s.Run == nil && s.Session.Depth == 0
 }
 
 // Outcome is how a turn ended, for Ender.
@@ -193,8 +210,11 @@ type turn struct {
 	// child is the run that a sub-agent's session was made for: run, or in the
 	// turns of people who write to the sub-agent later, the one that has ended.
 	child *core.Run
-	tools []core.ToolSpec
-	lim   Limits
+	// offers are the tools of the turn by the model that is asked, and offer
+	// those of the one that was asked last.
+	offers map[string]Offer
+	offer  Offer
+	lim    Limits
 
 	system string
 	items  []model.Item // the whole prompt, this turn's rows included

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
@@ -25,7 +27,10 @@ type commandConfig struct{}
 func (commandConfig) AgentIDs() []string                        { return []string{"main"} }
 func (commandConfig) AgentName(string) string                   { return "" }
 func (commandConfig) Model(string) string                       { return "demo/m" }
-func (commandConfig) ModelKnown(string) bool                    { return true }
+func (commandConfig) FindModel(name string) (string, bool)      { return name, true }
+func (commandConfig) Models() (refs, providers []string)        { return nil, nil }
+func (commandConfig) Tools(agent.Scope) policy.Toolset          { return policy.Toolset{} }
+func (commandConfig) PolicyOf(core.Message) string              { return "" }
 func (commandConfig) DirectScope() core.DirectScope             { return core.ScopePerChannelPeer }
 func (commandConfig) Limits(string) subagent.Limits             { return subagent.Limits{} }
 func (commandConfig) USDPerDay(string, string) float64          { return 0 }

@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/command"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -36,10 +39,32 @@ func (c commandConfig) AgentName(id string) string { return c.a.live().agents[id
 
 func (c commandConfig) Model(agentID string) string { return c.a.live().agents[agentID].Model }
 
-func (c commandConfig) ModelKnown(ref string) bool {
-	_, _, err := c.a.live().model(ref)
-	return err == nil
+// FindModel implements command.Config.
+func (c commandConfig) FindModel(name string) (ref string, ok bool) {
+	l := c.a.live()
+	if _, _, err := l.model(name); err == nil {
+		return name, true
+	}
+	refs, _ := l.models()
+	for _, r := range refs {
+		if _, id, _ := strings.Cut(r, "/"); id == name {
+			if ok {
+				return "", false // several providers have it
+			}
+			ref, ok = r, true
+		}
+	}
+	return ref, ok
 }
+
+func (c commandConfig) Models() (refs, providers []string) { return c.a.live().models() }
+
+// Tools implements command.Config.
+func (c commandConfig) Tools(s agent.Scope) policy.Toolset {
+	return c.a.live().toolPolicy(s).Apply(c.a.knownTools())
+}
+
+func (c commandConfig) PolicyOf(m core.Message) string { return intakeConfig(c).PolicyOf(m) }
 
 func (c commandConfig) DirectScope() core.DirectScope {
 	return core.DirectScope(c.a.live().cfg.Session.DMScope)

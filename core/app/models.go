@@ -130,6 +130,22 @@ func (l *snapshot) providerNames() string {
 	return fmt.Sprint(names)
 }
 
+// models lists the models that are described, and the providers that describe
+// none and take any, both sorted.
+func (l *snapshot) models() (refs, anyOf []string) {
+	for name, p := range l.cfg.Models.Providers {
+		for _, m := range p.Models {
+			refs = append(refs, name+"/"+m.ID)
+		}
+		if len(p.Models) == 0 || p.Type == config.ProviderScripted {
+			anyOf = append(anyOf, name+"/…")
+		}
+	}
+	slices.Sort(refs)
+	slices.Sort(anyOf)
+	return refs, anyOf
+}
+
 // The context windows of models that the configuration says nothing about, in
 // tokens. A model that reads less shows it by refusing a request.
 const (

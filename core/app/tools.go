@@ -2,23 +2,58 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 
-	"github.com/skein-bot/skein/config"
-	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/policy"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Tools implements agent.Catalogue.
-func (c catalogue) Tools(_ context.Context, s agent.Scope) []core.ToolSpec {
-	var out []core.ToolSpec
-	for _, n := range c.a.toolPolicy(s).Apply(c.a.knownTools()).Allowed {
+func (c catalogue) Tools(_ context.Context, s agent.Scope) (agent.Offer, error) {
+	l, known := c.a.live(), c.a.knownTools()
+	p := l.toolPolicy(s)
+	set := p.Apply(known)
+	offer := agent.Offer{Removed: set.Removed}
+	for _, n := range set.Allowed {
 		if t, ok := c.a.tools.Lookup(n); ok {
-			out = append(out, t.Spec())
+			offer.Tools = append(offer.Tools, t.Spec())
 		}
 	}
-	return out
+	if named := l.toolsNamed(s.Agent); len(offer.Tools) == 0 && p.WantsTools(named) {
+		return offer, words.RefuseNoTools("no_tools", s.Agent, whyNoTools(slices.Concat(p.Agent.Allow, named), set))
+	}
+	return offer, nil
+}
+
+// toolsNamed is what an agent's own alsoAllow names.
+func (l *snapshot) toolsNamed(id string) []string {
+	set, _ := l.cfg.Agent(id)
+	return set.Tools.AlsoAllow
+}
+
+// reasonsShown is how many missing tools an error speaks of.
+const reasonsShown = 5
+
+// whyNoTools says of the entries that an agent names what became of them.
+func whyNoTools(named []string, set policy.Toolset) string {
+	var why []string
+	for _, entry := range named {
+		found := false
+		for _, r := range set.Removed {
+			if policy.Names(entry, r.Tool) {
+				why, found = append(why, r.String()), true
+			}
+		}
+		if !found {
+			why = append(why, words.English().ToolsUnknown(entry))
+		}
+	}
+	if more := len(why) - reasonsShown; more > 0 {
+		why = append(why[:reasonsShown], words.English().FitMore(more))
+	}
+	return strings.Join(why, "; ")
 }
 
 // knownTools are all tools, as the policy sees them.
@@ -26,53 +61,52 @@ func (a *App) knownTools() []policy.Tool {
 	names := a.tools.Names()
 	known := make([]policy.Tool, len(names))
 	for i, n := range names {
-		known[i] = policy.Tool{Name: n}
+		known[i] = policy.Tool{Name: n, Granted: slices.Contains(policy.GrantedTools(), n)}
 	}
 	return known
 }
 
 // toolPolicy collects everything that narrows the tools of a turn.
-func (a *App) toolPolicy(s agent.Scope) policy.ToolPolicy {
-	cfg := a.live().cfg
-	set, _ := cfg.Agent(s.Agent)
-	provider, _, _ := strings.Cut(s.Model, "/")
+func (l *snapshot) toolPolicy(s agent.Scope) policy.ToolPolicy {
+	global := l.cfg.Tools
+	set, _ := l.cfg.Agent(s.Agent)
 	p := policy.ToolPolicy{
-		Profile: policy.Profile(cfg.Tools.Profile), AlsoAllow: cfg.Tools.AlsoAllow,
-		Provider: rules(cfg.Tools.ByProvider[provider]), Global: rules(cfg.Tools.ToolRules),
-		Agent: rules(set.Tools.ToolRules), AgentProvider: rules(set.Tools.ByProvider[provider]),
+		Profile: policy.Profile(global.Profile), AlsoAllow: slices.Concat(global.AlsoAllow, set.Tools.AlsoAllow),
+		Provider: policy.ProviderRules(convert(global.ByProvider, rules), s.Model), Global: rules(global.ToolRules),
+		Agent: rules(set.Tools.ToolRules), AgentProvider: policy.ProviderRules(convert(set.Tools.ByProvider, rules), s.Model),
 	}
-	if set.Tools.Profile != "" {
+	if set.Tools.Profile != "" { // alsoAllow joins the profile of its own scope
 		p.Profile, p.AlsoAllow = policy.Profile(set.Tools.Profile), set.Tools.AlsoAllow
 	}
 	var ceiling []string
-	p.Place, p.Sender, ceiling = a.senderPolicy(s)
+	p.Place, p.Sender, ceiling = l.senderPolicy(s)
 	if s.Session.Depth > 0 {
-		p.Subagent = a.subagentPolicy(s, set, cfg.Tools.Subagents.Tools)
-		p.Subagent.Ceiling = ceiling
+		p.Subagent = &policy.SubagentPolicy{
+			Leaf:  s.Session.Depth >= set.Subagents.MaxSpawnDepth || s.Child != nil && s.Child.Role == "leaf",
+			Rules: rules(global.Subagents.Tools), Ceiling: ceiling,
+		}
 	}
 	return p
-}
-
-func (a *App) subagentPolicy(s agent.Scope, set config.AgentSettings, sub config.ToolRules) *policy.SubagentPolicy {
-	leaf := s.Session.Depth >= set.Subagents.MaxSpawnDepth || s.Run != nil && s.Run.Role == "leaf"
-	return &policy.SubagentPolicy{Leaf: leaf, Rules: rules(sub)}
 }
 
 // senderPolicy returns the rules of the place of a turn, and those of whoever
 // is behind it: of a person who wrote, their own rules as they are now; of a
 // run, the ceiling that its spawn left it. A run without a thread stands where
 // it was asked for.
-func (a *App) senderPolicy(s agent.Scope) (place, sender []policy.Rules, ceiling []string) {
+func (l *snapshot) senderPolicy(s agent.Scope) (place, sender []policy.Rules, ceiling []string) {
 	at := s.Turn.ReplyTo
-	if at.IsZero() && s.Run != nil {
-		at = s.Run.Origin
+	if s.Child != nil && at.IsZero() {
+		at = s.Child.Spec.AskedAt
 	}
 	var bySender []map[string]policy.Rules
 	if scope := policy.ParseScope(s.Turn.Policy); !scope.Direct {
-		place, bySender = a.live().access(at.Channel, at.Account).ToolsAt(at, scope.Guild)
+		place, bySender = l.access(at.Channel, at.Account).ToolsAt(at, scope.Guild)
 	}
 	if !s.Person() {
-		return place, nil, s.Run.Spec.ToolCeiling
+		if s.Child != nil {
+			ceiling = s.Child.Spec.ToolCeiling
+		}
+		return place, nil, ceiling
 	}
 	if len(bySender) > 0 {
 		channel, id, _ := strings.Cut(s.Turn.Owner, ":")
@@ -84,6 +118,6 @@ func (a *App) senderPolicy(s agent.Scope) (place, sender []policy.Rules, ceiling
 // ceiling returns what the sender policy of a turn leaves of all tools, nil for
 // no ceiling.
 func (a *App) ceiling(s agent.Scope) []string {
-	_, sender, inherited := a.senderPolicy(s)
+	_, sender, inherited := a.live().senderPolicy(s)
 	return policy.SenderCeiling(a.knownTools(), inherited, sender)
 }

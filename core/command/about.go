@@ -43,7 +43,7 @@ func (s Set) whoami(_ *store.Tx, r Request) (Reply, error) {
 func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 	w := r.Language
 	lines := []string{w.LabelAgent(s.agentText(r.AgentID))}
-	model, err := s.model(tx, r)
+	model, _, err := s.model(tx, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -58,18 +58,6 @@ func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 	expiry, err := s.o.Bindings.Expiry(tx, r.Binding)
 	lines = line(lines, w.LabelBinding, w.StatusBound(expiry, r.Binding.Owner, placeText(r.Binding)))
 	return Reply{Text: strings.Join(lines, "\n")}, err
-}
-
-// model is the model of a person's next turn, as package agent chooses it.
-func (s Set) model(tx *store.Tx, r Request) (string, error) {
-	if own, err := tx.Setting(r.Session.ID, store.SettingModel); own != "" || err != nil {
-		return own, err
-	}
-	run, err := latestRun(tx, r.Session.ID)
-	if run.Spec.Model != "" || err != nil {
-		return run.Spec.Model, err
-	}
-	return s.o.Config.Model(r.AgentID), nil
 }
 
 // activity says what the session does.
@@ -99,11 +87,40 @@ func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error)
 		mode = string(s.o.Config.QueueMode(r.Message.Address.Channel, r.Message.Address.Account))
 	}
 	lines = line(lines, w.LabelQueue, mode)
-	live, err := tx.CountLiveRunsOf(r.Session.ID)
-	if err == nil && live > 0 {
-		lines = append(lines, w.StatusSubagents(live))
+	text, err := s.liveText(tx, r)
+	if text != "" {
+		lines = append(lines, text)
 	}
 	return lines, err
+}
+
+// labelsShown is how many sub-agents /status names.
+const labelsShown = 3
+
+// liveText says which sub-agents of the session are active, "" where none is.
+func (s Set) liveText(tx *store.Tx, r Request) (string, error) {
+	w := r.Language
+	if r.Session.ID == 0 {
+		return "", nil
+	}
+	runs, err := tx.RunsOf(r.Session.ID, 0)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, run := range runs {
+		if run.Status.Live() {
+			names = append(names, core.Clip(run.Name(), nameLimit))
+		}
+	}
+	switch n := len(names); {
+	case n == 0:
+		return "", nil
+	case n > labelsShown:
+		return w.StatusSubagentsMore(n-labelsShown, n, names[:labelsShown]), nil
+	default:
+		return w.StatusSubagentsNamed(n, names), nil
+	}
 }
 
 // agentText names an agent by its declared name and its id.

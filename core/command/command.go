@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
@@ -75,10 +77,18 @@ type Config interface {
 	// declared name of one, "" if it has none.
 	AgentIDs() []string
 	AgentName(id string) string
-	// Model returns an agent's model; ModelKnown whether a reference can be
-	// resolved.
+	// Model returns an agent's model.
 	Model(agentID string) string
-	ModelKnown(ref string) bool
+	// FindModel returns the reference of the model that a person means: written
+	// whole, or by its id where only one provider describes it.
+	FindModel(name string) (ref string, ok bool)
+	// Models lists the models that are described, and the providers that
+	// describe none and take any.
+	Models() (refs, providers []string)
+	// Tools returns what the tool policy leaves, and removes, in a turn.
+	Tools(scope agent.Scope) policy.Toolset
+	// PolicyOf is the sender policy of a message, as its turn has it.
+	PolicyOf(m core.Message) string
 	DirectScope() core.DirectScope
 	// Language is the one in which people are spoken to.
 	Language() words.Language
@@ -134,6 +144,7 @@ func New(o Options) Set {
 		{"agents", "", words.Language.HelpAgents, s.agents},
 		{"focus", "<target>", words.Language.HelpFocus, s.focus},
 		{"help", "", words.Language.HelpHelp, s.help},
+		{"model", "[name|default]", words.Language.HelpModel, s.modelCommand},
 		{"new", "[model]", words.Language.HelpNew, s.fresh},
 		{"queue", "[steer|followup|collect|interrupt|default]", words.Language.HelpQueue, s.queue},
 		{"reset", "", words.Language.HelpReset, s.reset},
@@ -143,6 +154,7 @@ func New(o Options) Set {
 		{"stop", "", words.Language.HelpStop, s.stop},
 		{"subagents", "list | info <target> | log <target> [limit] [tools]", words.Language.HelpSubagents, s.subagents},
 		{"tasks", "", words.Language.HelpTasks, s.tasks},
+		{"tools", "[verbose]", words.Language.HelpTools, s.tools},
 		{"unfocus", "", words.Language.HelpUnfocus, s.unfocus},
 		{"usage", "[cost]", words.Language.HelpUsage, s.usage},
 		{"whoami", "", words.Language.HelpWhoami, s.whoami},

@@ -26,8 +26,11 @@ func (s Set) stop(tx *store.Tx, r Request) (Reply, error) {
 // fresh is /new.
 func (s Set) fresh(tx *store.Tx, r Request) (Reply, error) {
 	model := r.Args
-	if model != "" && !s.o.Config.ModelKnown(model) {
-		return Reply{}, refuseModel(model)
+	if model != "" {
+		var found bool
+		if model, found = s.o.Config.FindModel(model); !found {
+			return Reply{}, s.refuseModel(r.Language, r.Args)
+		}
 	}
 	what, err := s.halt(tx, r)
 	if err != nil {

@@ -42,10 +42,6 @@ func refuseTarget(err error) error {
 	return words.RefuseTargetAmbiguous(f.Code(), names, token)
 }
 
-func refuseModel(ref string) *core.Error {
-	return words.RefuseModelUnknown(CodeModelUnknown, core.Clip(ref, nameLimit))
-}
-
 func refuseQueue(mode string) *core.Error {
 	return words.RefuseQueueMode(CodeQueueMode, core.Clip(mode, nameLimit))
 }

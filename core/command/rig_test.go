@@ -13,9 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
 	"github.com/skein-bot/skein/core/subagent"
@@ -290,14 +292,25 @@ type fakeConfig struct {
 	language  words.Language
 	limits    subagent.Limits
 	usdPerDay float64
+	models    []string
+	toolset   policy.Toolset
+	scope     agent.Scope // that the tools were asked of
 }
 
-func (c *fakeConfig) AgentIDs() []string                      { return []string{"main", "research"} }
-func (c *fakeConfig) AgentName(id string) string              { return c.names[id] }
-func (c *fakeConfig) Limits(string) subagent.Limits           { return c.limits }
-func (c *fakeConfig) USDPerDay(string, string) float64        { return c.usdPerDay }
-func (*fakeConfig) Model(string) string                       { return "local/m0" }
-func (*fakeConfig) ModelKnown(ref string) bool                { return ref == "local/m1" }
+func (c *fakeConfig) Limits(string) subagent.Limits      { return c.limits }
+func (c *fakeConfig) USDPerDay(string, string) float64   { return c.usdPerDay }
+func (c *fakeConfig) Models() (refs, providers []string) { return c.models, []string{"local/…"} }
+func (c *fakeConfig) PolicyOf(m core.Message) string     { return "policy of " + m.Author.ID }
+func (c *fakeConfig) Tools(s agent.Scope) policy.Toolset {
+	c.scope = s
+	return c.toolset
+}
+func (c *fakeConfig) AgentIDs() []string         { return []string{"main", "research"} }
+func (c *fakeConfig) AgentName(id string) string { return c.names[id] }
+func (*fakeConfig) Model(string) string          { return "local/m0" }
+func (*fakeConfig) FindModel(name string) (string, bool) {
+	return "local/m1", name == "m1" || name == "local/m1"
+}
 func (*fakeConfig) DirectScope() core.DirectScope             { return core.ScopePerChannelPeer }
 func (c *fakeConfig) Language() words.Language                { return c.language }
 func (*fakeConfig) QueueMode(string, string) kernel.QueueMode { return kernel.QueueSteer }

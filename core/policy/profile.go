@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -35,19 +34,18 @@ func (p Profile) members() (entries []string, all bool) {
 
 // removes reports whether a tool is neither in the profile nor in what joins
 // it.
-func (p Profile) removes(t Tool, alsoAllow []string) (rule string, removed bool) {
+func (p Profile) removes(t Tool, alsoAllow []string) bool {
 	entries, all := p.members()
-	if all {
-		return "", false
+	if all || t.Granted {
+		return false
 	}
-	if _, ok := find(entries, t); ok {
-		return "", false
-	}
-	if _, ok := find(alsoAllow, t); ok {
-		return "", false
-	}
-	return fmt.Sprintf("not in profile %s", p), true
+	_, ok := find(entries, t)
+	return !ok && !allows(alsoAllow, t)
 }
+
+// GrantedTools are the built-in tools that an agent has because of what it was
+// given: agents, skills or knowledge (Tool.Granted).
+func GrantedTools() []string { return []string{"delegate", "knowledge_search", "load_skill"} }
 
 // groupPrefix introduces a group in a list of tools.
 const groupPrefix = "group:"

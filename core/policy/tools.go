@@ -16,6 +16,11 @@ type Tool struct {
 	// Plugin is set for tools that a plugin or an MCP server provides; the
 	// group "group:plugins" holds them.
 	Plugin bool
+	// Granted is set for tools that an agent has because it was given what they
+	// serve: agents as tools, delegate, load_skill, knowledge_search, capabilities
+	// of its skills, plugins. They join the profile as if they stood in alsoAllow;
+	// every later stage may remove them.
+	Granted bool
 }
 
 // Rules narrows a set of tools. Entries are names, patterns in which * stands
@@ -63,18 +68,34 @@ func (s Stage) String() string {
 type ToolPolicy struct {
 	// Profile is the base set: the agent's own profile, else the global one.
 	Profile Profile
-	// AlsoAllow joins the profile: alsoAllow of the scope that set it, and
-	// what was granted to the agent (child agents, delegate, load_skill,
-	// knowledge_search, capabilities of skills, tools of configured plugins).
+	// AlsoAllow joins the profile: alsoAllow of the scope that set it, and of the
+	// agent.
 	AlsoAllow []string
 
-	Provider, Global, Agent, AgentProvider Rules
+	Global, Agent Rules
+	// Provider and AgentProvider hold the rules of the provider and of the model
+	// (see ProviderRules); every one of them narrows.
+	Provider, AgentProvider []Rules
 	// Place holds the rules of the group and of the topic in it, Sender the
 	// author's rules there; every one of them narrows.
 	Place, Sender []Rules
 	Sandbox       Rules
 	// Subagent is set for the run of a sub-agent.
 	Subagent *SubagentPolicy
+}
+
+// ProviderRules picks out of a byProvider map the rules for a model, written
+// "provider/model": those of its provider and those of the model itself, which
+// all narrow.
+func ProviderRules(byProvider map[string]Rules, ref string) []Rules {
+	provider, _, _ := strings.Cut(ref, "/")
+	var found []Rules
+	for _, key := range slices.Compact([]string{provider, ref}) {
+		if r, ok := byProvider[key]; ok {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // SubagentPolicy is the last stage, for sub-agents of every depth.
@@ -98,18 +119,51 @@ type Toolset struct {
 	Removed []Removal
 }
 
+// Why says what about a stage removed a tool.
+type Why uint8
+
+// The ways in which a stage removes a tool.
+const (
+	WhyProfile    Why = iota // it is not in the profile, which Entry names
+	WhyDenied                // deny holds Entry
+	WhyNotAllowed            // there is an allow, and the tool is not in it
+	WhySubagent              // no sub-agent has it
+	WhyLeaf                  // no sub-agent without children of its own has it
+	WhyCeiling               // whoever asked for the sub-agent did not have it
+)
+
 // Removal says why a tool is missing.
 type Removal struct {
 	Tool  string
 	Stage Stage
-	// Rule is the entry that removed it, or what it would have had to be in.
-	Rule string
+	Why   Why
+	// Entry is the profile, or the entry of deny; "" otherwise.
+	Entry string
+}
+
+// Rule returns what about the stage removed the tool.
+func (r Removal) Rule() string {
+	switch r.Why {
+	case WhyProfile:
+		return "not in profile " + r.Entry
+	case WhyDenied:
+		return "deny " + r.Entry
+	case WhyNotAllowed:
+		return "not in allow"
+	case WhySubagent:
+		return "never for sub-agents"
+	case WhyLeaf:
+		return "not for a sub-agent without children"
+	case WhyCeiling:
+		return "above the requester's own tools"
+	}
+	return "unknown"
 }
 
 // String returns the removal in one line, such as
 // `exec: removed by agent (deny exec*)`.
 func (r Removal) String() string {
-	return fmt.Sprintf("%s: removed by %s (%s)", r.Tool, r.Stage, r.Rule)
+	return fmt.Sprintf("%s: removed by %s (%s)", r.Tool, r.Stage, r.Rule())
 }
 
 // Has reports whether the tool is left.
@@ -124,13 +178,13 @@ func (t Toolset) Explain(name string) (r Removal, ok bool) {
 	return t.Removed[i], true
 }
 
-// Apply takes tools through the stages. The turn calls it before each model
+// Apply takes tools through the stages. The turn calls it before its first model
 // request, and /tools prints the result.
 func (p ToolPolicy) Apply(tools []Tool) Toolset {
 	var out Toolset
 	for _, tool := range tools {
-		if stage, rule, removed := p.remove(tool); removed {
-			out.Removed = append(out.Removed, Removal{tool.Name, stage, rule})
+		if r, removed := p.remove(tool); removed {
+			out.Removed = append(out.Removed, r)
 		} else {
 			out.Allowed = append(out.Allowed, tool.Name)
 		}
@@ -138,70 +192,107 @@ func (p ToolPolicy) Apply(tools []Tool) Toolset {
 	return out
 }
 
-// remove returns the first stage that takes the tool away.
-func (p ToolPolicy) remove(t Tool) (stage Stage, rule string, removed bool) {
-	if rule, removed := p.Profile.removes(t, p.AlsoAllow); removed {
-		return StageProfile, rule, true
-	}
-	for _, s := range []struct {
-		stage Stage
-		rules []Rules
-	}{
-		{StageProvider, []Rules{p.Provider}},
+// stageRules are the rules of one stage.
+type stageRules struct {
+	stage Stage
+	rules []Rules
+}
+
+// between returns the stages between the profile and the sub-agent layer, in
+// their order.
+func (p ToolPolicy) between() [7]stageRules {
+	return [...]stageRules{
+		{StageProvider, p.Provider},
 		{StageGlobal, []Rules{p.Global}},
 		{StageAgent, []Rules{p.Agent}},
-		{StageAgentProvider, []Rules{p.AgentProvider}},
+		{StageAgentProvider, p.AgentProvider},
 		{StagePlace, p.Place},
 		{StageSender, p.Sender},
 		{StageSandbox, []Rules{p.Sandbox}},
-	} {
-		for _, r := range s.rules {
-			if rule, removed := r.removes(t); removed {
-				return s.stage, rule, true
+	}
+}
+
+// remove returns the first stage that takes the tool away.
+func (p ToolPolicy) remove(t Tool) (r Removal, removed bool) {
+	if p.Profile.removes(t, p.AlsoAllow) {
+		return Removal{t.Name, StageProfile, WhyProfile, string(p.Profile)}, true
+	}
+	for _, s := range p.between() {
+		for _, rules := range s.rules {
+			if why, entry, removed := rules.removes(t); removed {
+				return Removal{t.Name, s.stage, why, entry}, true
 			}
 		}
 	}
 	if p.Subagent != nil {
-		if rule, removed := p.Subagent.removes(t); removed {
-			return StageSubagent, rule, true
+		if why, entry, removed := p.Subagent.removes(t); removed {
+			return Removal{t.Name, StageSubagent, why, entry}, true
 		}
 	}
-	return 0, "", false
+	return Removal{}, false
 }
+
+// WantsTools reports whether the policy is that of an agent which cannot do its
+// work without tools: its own allow or alsoAllow names some. Where any stage
+// that applies has an empty allow, no tools at all are what somebody wants.
+func (p ToolPolicy) WantsTools(agentAlsoAllow []string) bool {
+	if len(p.Agent.Allow) == 0 && len(agentAlsoAllow) == 0 {
+		return false
+	}
+	for _, s := range p.between() {
+		if slices.ContainsFunc(s.rules, Rules.nothing) {
+			return false
+		}
+	}
+	return p.Subagent == nil || !p.Subagent.Rules.nothing()
+}
+
+// nothing reports whether the rules say that there shall be no tools.
+func (r Rules) nothing() bool { return r.Allow != nil && len(r.Allow) == 0 }
 
 // narrows reports whether the rules say anything.
 func (r Rules) narrows() bool { return r.Allow != nil || len(r.Deny) > 0 }
 
-// removes reports whether the rules take a tool away, and by which entry.
-func (r Rules) removes(t Tool) (rule string, removed bool) {
+// removes reports whether the rules take a tool away, and how.
+func (r Rules) removes(t Tool) (why Why, entry string, removed bool) {
 	if entry, ok := find(r.Deny, t); ok {
-		return "deny " + entry, true
+		return WhyDenied, entry, true
 	}
-	if r.Allow == nil {
-		return "", false
+	if r.Allow == nil || allows(r.Allow, t) {
+		return 0, "", false
 	}
-	if _, ok := find(r.Allow, t); ok {
-		return "", false
-	}
-	return "not in allow", true
+	return WhyNotAllowed, "", true
 }
 
-func (p *SubagentPolicy) removes(t Tool) (rule string, removed bool) {
+// allows reports whether an allow list holds the tool. Who may write files may
+// patch them: apply_patch is in every list that names write.
+func allows(list []string, t Tool) bool {
+	if _, ok := find(list, t); ok {
+		return true
+	}
+	if !strings.EqualFold(t.Name, "apply_patch") {
+		return false
+	}
+	_, ok := find(list, Tool{Name: "write"})
+	return ok
+}
+
+func (p *SubagentPolicy) removes(t Tool) (why Why, entry string, removed bool) {
 	if _, ok := find(LostBySubagents(), t); ok {
-		return "never for sub-agents", true
+		return WhySubagent, "", true
 	}
 	if p.Leaf {
 		if _, ok := find(LostByLeaves(), t); ok {
-			return "not for a sub-agent without children", true
+			return WhyLeaf, "", true
 		}
 	}
-	if rule, removed := p.Rules.removes(t); removed {
-		return rule, true
+	if why, entry, removed := p.Rules.removes(t); removed {
+		return why, entry, true
 	}
 	if p.Ceiling != nil && !slices.Contains(p.Ceiling, t.Name) {
-		return "above the requester's own tools", true
+		return WhyCeiling, "", true
 	}
-	return "", false
+	return 0, "", false
 }
 
 // LostBySubagents returns the tools that no sub-agent has, whatever a
@@ -225,7 +316,7 @@ func SenderCeiling(tools []Tool, inherited []string, sender []Rules) []string {
 	}
 	left := []string{}
 	for _, t := range tools {
-		removed := slices.ContainsFunc(sender, func(r Rules) bool { _, removed := r.removes(t); return removed })
+		removed := slices.ContainsFunc(sender, func(r Rules) bool { _, _, removed := r.removes(t); return removed })
 		if !removed && (inherited == nil || slices.Contains(inherited, t.Name)) {
 			left = append(left, t.Name)
 		}
@@ -243,6 +334,9 @@ func find(list []string, t Tool) (entry string, ok bool) {
 	}
 	return "", false
 }
+
+// Names reports whether an entry of a list names the tool of that name.
+func Names(entry, tool string) bool { return names(entry, Tool{Name: tool}) }
 
 // names reports whether an entry of a list names the tool.
 func names(entry string, t Tool) bool {

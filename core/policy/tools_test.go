@@ -60,8 +60,8 @@ func TestApply(t *testing.T) {
 		{"so does the whole name", ToolPolicy{Global: Rules{Deny: []string{"maps.*"}}}, without("maps.search")},
 		{"an unknown group is empty", ToolPolicy{Global: Rules{Deny: []string{"group:nope", "group:"}}}, without()},
 		{"everything", ToolPolicy{Global: Rules{Deny: []string{"*"}}}, nil},
-		{"provider", ToolPolicy{Provider: Rules{Deny: []string{"exec"}}}, without("exec")},
-		{"agent provider", ToolPolicy{AgentProvider: Rules{Deny: []string{"exec"}}}, without("exec")},
+		{"provider", ToolPolicy{Provider: []Rules{{Deny: []string{"exec"}}}}, without("exec")},
+		{"agent provider", ToolPolicy{AgentProvider: []Rules{{Deny: []string{"exec"}}}}, without("exec")},
 		{"every place narrows", ToolPolicy{Place: []Rules{{Deny: []string{"exec"}}, {Deny: []string{"read"}}}}, without("exec", "read")},
 		{"every sender rule narrows", ToolPolicy{Sender: []Rules{{Allow: []string{"exec", "read"}}, {Allow: []string{"read", "write"}}}}, []string{"read"}},
 		{"sandbox", ToolPolicy{Sandbox: Rules{Allow: []string{"group:fs"}}}, []string{"read", "write", "edit", "apply_patch"}},
@@ -84,8 +84,8 @@ func TestApply(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	set := ToolPolicy{
-		Profile: ProfileCoding, Provider: Rules{Deny: []string{"read"}}, Global: Rules{Deny: []string{"web_*"}},
-		Agent: Rules{Allow: []string{"group:sessions", "group:fs", "exec", "memory_get"}}, AgentProvider: Rules{Deny: []string{"group:runtime"}},
+		Profile: ProfileCoding, Provider: []Rules{{Deny: []string{"read"}}}, Global: Rules{Deny: []string{"web_*"}},
+		Agent: Rules{Allow: []string{"group:sessions", "group:fs", "exec", "memory_get"}}, AgentProvider: []Rules{{Deny: []string{"group:runtime"}}},
 		Place: []Rules{{Deny: []string{"write"}}}, Sender: []Rules{{Deny: []string{"edit"}}}, Sandbox: Rules{Deny: []string{"apply_patch"}},
 		Subagent: &SubagentPolicy{Leaf: true, Rules: Rules{Deny: []string{"memory_get"}}, Ceiling: []string{}},
 	}.Apply(known())
@@ -194,8 +194,8 @@ func drawPolicy(t *rapid.T) ToolPolicy {
 	p := ToolPolicy{
 		Profile:   rapid.SampledFrom([]Profile{"", ProfileMinimal, ProfileCoding, ProfileMessaging, ProfileFull, "odd"}).Draw(t, "profile"),
 		AlsoAllow: drawRules(t, "also").Allow,
-		Provider:  drawRules(t, "provider"), Global: drawRules(t, "global"), Agent: drawRules(t, "agent"),
-		AgentProvider: drawRules(t, "agent provider"), Sandbox: drawRules(t, "sandbox"),
+		Provider:  []Rules{drawRules(t, "provider")}, Global: drawRules(t, "global"), Agent: drawRules(t, "agent"),
+		AgentProvider: []Rules{drawRules(t, "agent provider")}, Sandbox: drawRules(t, "sandbox"),
 		Place:  []Rules{drawRules(t, "place")},
 		Sender: []Rules{drawRules(t, "sender")},
 	}
@@ -219,13 +219,13 @@ func narrowed(t *rapid.T, p ToolPolicy) ToolPolicy {
 		p.Profile = ProfileMinimal
 		p.AlsoAllow = nil
 	case StageProvider:
-		p.Provider = deny(p.Provider)
+		p.Provider = append(slices.Clone(p.Provider), drawRules(t, "more provider"))
 	case StageGlobal:
 		p.Global = deny(p.Global)
 	case StageAgent:
 		p.Agent = deny(p.Agent)
 	case StageAgentProvider:
-		p.AgentProvider = deny(p.AgentProvider)
+		p.AgentProvider = append(slices.Clone(p.AgentProvider), drawRules(t, "more agent provider"))
 	case StagePlace:
 		p.Place = append(slices.Clone(p.Place), drawRules(t, "more place"))
 	case StageSender:
@@ -254,7 +254,7 @@ func TestOnlyNarrower(t *testing.T) {
 		var all []string
 		all = append(all, before.Allowed...)
 		for _, r := range before.Removed {
-			require.NotEmpty(t, r.Rule)
+			require.NotEmpty(t, r.Rule())
 			all = append(all, r.Tool)
 		}
 		require.ElementsMatch(t, without(), all)

@@ -232,8 +232,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 	if s.p.Cwd == "" && agentID == s.scope.Agent {
 		s.run.Spec.Cwd = caller.Cwd // it goes on where its requester works
 	}
-	s.run.Spec.ToolCeiling, err = s.ceiling(tx)
-	return err
+	return s.inherit(tx)
 }
 
 // caller is what the spawn of the session that asks resolved to, zero for a
@@ -248,19 +247,6 @@ func (s *spawn) caller(tx *store.Tx) (core.SpawnSpec, error) {
 		return core.SpawnSpec{}, nil
 	}
 	return run.Spec, err
-}
-
-// ceiling is the most that the child may have by the requester's sender policy.
-func (s *spawn) ceiling(tx *store.Tx) ([]string, error) {
-	scope := agent.Scope{Agent: s.scope.Agent, Session: s.parent, Turn: s.turn}
-	if s.turn.Run != "" {
-		run, err := tx.RunByID(s.turn.Run)
-		if err != nil {
-			return nil, err
-		}
-		scope.Run = &run
-	}
-	return s.e.Config.ToolCeiling(scope), nil
 }
 
 // root is the root of the tree: what a top-level session starts is one tree.

@@ -123,6 +123,7 @@ const (
 	kHelpFocus
 	kHelpHead
 	kHelpHelp
+	kHelpModel
 	kHelpNew
 	kHelpQueue
 	kHelpReset
@@ -132,6 +133,7 @@ const (
 	kHelpStop
 	kHelpSubagents
 	kHelpTasks
+	kHelpTools
 	kHelpUnfocus
 	kHelpUsage
 	kHelpWhoami
@@ -171,6 +173,15 @@ const (
 	kLogNothing
 	kLogPerson
 	kLogTask
+	kModelAny
+	kModelCleared
+	kModelCurrent
+	kModelList
+	kModelOwn
+	kModelSourceAgent
+	kModelSourceRun
+	kModelSourceSession
+	kModelUnset
 	kMovedClosed
 	kMovedForbidden
 	kMovedGone
@@ -213,6 +224,7 @@ const (
 	kRefuseNoOwner
 	kRefuseNoThreadHere
 	kRefuseNoThreadHereBecause
+	kRefuseNoTools
 	kRefuseNotBindable
 	kRefuseNotBindableBecause
 	kRefuseNotFocused
@@ -237,6 +249,7 @@ const (
 	kRefuseUsageFocus
 	kRefuseUsageSession
 	kRefuseUsageSubagents
+	kRefuseUsageTools
 	kResetDone
 	kRunAfter
 	kRunCancelled
@@ -253,7 +266,8 @@ const (
 	kStatusBound
 	kStatusFor
 	kStatusIdle
-	kStatusSubagents
+	kStatusSubagentsMore
+	kStatusSubagentsNamed
 	kStatusWaiting
 	kStatusWorking
 	kStopCleared
@@ -266,6 +280,27 @@ const (
 	kTaskWaitsMessage
 	kTasksHead
 	kTasksNone
+	kToolsHead
+	kToolsMissing
+	kToolsNone
+	kToolsRemoved
+	kToolsRemovedCount
+	kToolsStageAgent
+	kToolsStageAgentProvider
+	kToolsStageGlobal
+	kToolsStageGroup
+	kToolsStageProfile
+	kToolsStageProvider
+	kToolsStageSandbox
+	kToolsStageSender
+	kToolsStageSubagent
+	kToolsUnknown
+	kToolsWhyCeiling
+	kToolsWhyDenied
+	kToolsWhyLeaf
+	kToolsWhyNotAllowed
+	kToolsWhyProfile
+	kToolsWhySubagent
 	kUnitDay
 	kUnitHour
 	kUnitMinute
@@ -452,6 +487,7 @@ var shipped = [...]table{
 		kHelpFocus:                    {other: "talk to a sub-agent or session here, or in a thread"},
 		kHelpHead:                     {other: "Commands:"},
 		kHelpHelp:                     {other: "this list"},
+		kHelpModel:                    {other: "the model of this conversation"},
 		kHelpNew:                      {other: "stop, and begin anew"},
 		kHelpQueue:                    {other: "what a message does while an answer is in progress"},
 		kHelpReset:                    {other: "stop, and forget this conversation"},
@@ -461,6 +497,7 @@ var shipped = [...]table{
 		kHelpStop:                     {other: "stop the answer in progress and all sub-agents below"},
 		kHelpSubagents:                {other: "look at sub-agents"},
 		kHelpTasks:                    {other: "background work and whether its outcome was told"},
+		kHelpTools:                    {other: "which tools there are here, and what removed the others"},
 		kHelpUnfocus:                  {other: "end the binding here"},
 		kHelpUsage:                    {other: "what was used, what it cost, and what is left"},
 		kHelpWhoami:                   {other: "how you and this place are named"},
@@ -500,6 +537,15 @@ var shipped = [...]table{
 		kLogNothing:                   {other: "{name} has said nothing yet."},
 		kLogPerson:                    {other: "person"},
 		kLogTask:                      {other: "task"},
+		kModelAny:                     {other: "any of {provider}"},
+		kModelCleared:                 {other: "Model: {model}, {source}. It is used from the next message on."},
+		kModelCurrent:                 {other: "Model: {model}, {source}."},
+		kModelList:                    {other: "There are: {models:list}"},
+		kModelOwn:                     {other: "Model: {model}, for this conversation, from the next message on (/model default goes back)."},
+		kModelSourceAgent:             {other: "as configured for the agent {agent}"},
+		kModelSourceRun:               {other: "chosen when this sub-agent was started"},
+		kModelSourceSession:           {other: "chosen for this conversation (/model default goes back)"},
+		kModelUnset:                   {other: "none"},
 		kMovedClosed:                  {other: "The thread is closed, so this comes here:"},
 		kMovedForbidden:               {other: "I may not write in the thread at present, so this comes here:"},
 		kMovedGone:                    {other: "The thread is gone, so this comes here:"},
@@ -537,11 +583,12 @@ var shipped = [...]table{
 		kRefuseFocused:                {other: "this conversation is already focused on {name} by someone else", remedy: "ask them to /unfocus, or focus elsewhere"},
 		kRefuseGivenUp:                {other: "the binding was given up meanwhile", remedy: "try again"},
 		kRefuseInherited:              {other: "this thread has no binding of its own, it follows the conversation around it", remedy: "use the command there"},
-		kRefuseModelUnknown:           {other: "the model {model:quoted} is not configured", remedy: "models are written <provider>/<model id>"},
+		kRefuseModelUnknown:           {other: "the model {model:quoted} is not configured", remedy: "write one as <provider>/<model id>; there are: {models:list}"},
 		kRefuseModelUnknownHere:       {other: "the model {model:quoted} is not configured", remedy: "models are written <provider>/<model id>; providers: {providers}"},
 		kRefuseNoOwner:                {other: "{name} was focused by nobody here, and only the owner or an operator may change that", remedy: "ask them, or an operator"},
 		kRefuseNoThreadHere:           {other: "no thread can be opened here", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
 		kRefuseNoThreadHereBecause:    {other: "no thread can be opened here: {reason:detail}", remedy: "an operator can set threadBindings.placement of this channel to \"auto\""},
+		kRefuseNoTools:                {other: "the agent {agent} needs tools, and its policy leaves none: {why:detail}", remedy: "an operator must change its tools; /tools verbose explains them"},
 		kRefuseNotBindable:            {other: "nothing can be bound here", remedy: "use the command in another conversation"},
 		kRefuseNotBindableBecause:     {other: "nothing can be bound here: {reason:detail}", remedy: "use the command in another conversation"},
 		kRefuseNotFocused:             {other: "this conversation is not focused", remedy: "/focus <target> focuses it, /agents lists targets"},
@@ -566,6 +613,7 @@ var shipped = [...]table{
 		kRefuseUsageFocus:             {other: "this is not how the command works", remedy: "write /focus <target>, for example /focus last"},
 		kRefuseUsageSession:           {other: "this is not how the command works", remedy: "write /session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit"},
 		kRefuseUsageSubagents:         {other: "this is not how the command works", remedy: "write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools]"},
+		kRefuseUsageTools:             {other: "this is not how the command works", remedy: "write /tools, or /tools verbose"},
 		kResetDone:                    {other: "What was said here is forgotten."},
 		kRunAfter:                     {other: "{status} after {time:age}"},
 		kRunCancelled:                 {other: "cancelled"},
@@ -582,7 +630,8 @@ var shipped = [...]table{
 		kStatusBound:                  {other: "{place}, {expiry}, by {owner}"},
 		kStatusFor:                    {other: "{what}, for {time:age}"},
 		kStatusIdle:                   {other: "idle"},
-		kStatusSubagents:              {other: "Sub-agents: {n:int} active"},
+		kStatusSubagentsMore:          {other: "Sub-agents: {n:int} active ({names:list} and {more:int} more)"},
+		kStatusSubagentsNamed:         {other: "Sub-agents: {n:int} active ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} messages wait", one: "1 message waits"},
 		kStatusWorking:                {other: "at work"},
 		kStopCleared:                  {other: "Cleared {n:count} waiting messages.", one: "Cleared 1 waiting message."},
@@ -595,6 +644,27 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} waits for a message."},
 		kTasksHead:                    {other: "Tasks: {active:int} active, {all:int} in all."},
 		kTasksNone:                    {other: "No background work here."},
+		kToolsHead:                    {other: "Tools of {agent}: {tools:list}"},
+		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
+		kToolsNone:                    {other: "{agent} has no tools here."},
+		kToolsRemoved:                 {other: "Removed:"},
+		kToolsRemovedCount:            {other: "{n:int} more were removed; /tools verbose says by what."},
+		kToolsStageAgent:              {other: "agent"},
+		kToolsStageAgentProvider:      {other: "agent's provider rules"},
+		kToolsStageGlobal:             {other: "global"},
+		kToolsStageGroup:              {other: "group"},
+		kToolsStageProfile:            {other: "profile"},
+		kToolsStageProvider:           {other: "provider"},
+		kToolsStageSandbox:            {other: "sandbox"},
+		kToolsStageSender:             {other: "sender"},
+		kToolsStageSubagent:           {other: "sub-agent"},
+		kToolsUnknown:                 {other: "{tool}: there is no such tool"},
+		kToolsWhyCeiling:              {other: "whoever asked for it did not have it"},
+		kToolsWhyDenied:               {other: "deny {entry}"},
+		kToolsWhyLeaf:                 {other: "only with sub-agents of its own"},
+		kToolsWhyNotAllowed:           {other: "not in allow"},
+		kToolsWhyProfile:              {other: "not in {profile}"},
+		kToolsWhySubagent:             {other: "never for sub-agents"},
 		kUnitDay:                      {other: "{n:count}d", one: "{n:count}d"},
 		kUnitHour:                     {other: "{n:int}h"},
 		kUnitMinute:                   {other: "{n:int}m"},
@@ -732,6 +802,7 @@ var shipped = [...]table{
 		kHelpFocus:                    {other: "hier oder in einem Thread mit einem Sub-Agenten oder einer Sitzung sprechen"},
 		kHelpHead:                     {other: "Befehle:"},
 		kHelpHelp:                     {other: "diese Liste"},
+		kHelpModel:                    {other: "das Modell dieser Unterhaltung"},
 		kHelpNew:                      {other: "anhalten und neu anfangen"},
 		kHelpQueue:                    {other: "was eine Nachricht bewirkt, während eine Antwort entsteht"},
 		kHelpReset:                    {other: "anhalten und diese Unterhaltung vergessen"},
@@ -741,6 +812,7 @@ var shipped = [...]table{
 		kHelpStop:                     {other: "die laufende Antwort und alle Sub-Agenten darunter anhalten"},
 		kHelpSubagents:                {other: "Sub-Agenten ansehen"},
 		kHelpTasks:                    {other: "Hintergrundarbeit, und ob ihr Ergebnis gemeldet wurde"},
+		kHelpTools:                    {other: "welche Werkzeuge es hier gibt und was die anderen entfernt hat"},
 		kHelpUnfocus:                  {other: "die Bindung hier beenden"},
 		kHelpUsage:                    {other: "was verbraucht wurde, was es kostet und was übrig ist"},
 		kHelpWhoami:                   {other: "wie du und dieser Ort heißen"},
@@ -780,6 +852,15 @@ var shipped = [...]table{
 		kLogNothing:                   {other: "{name} hat noch nichts gesagt."},
 		kLogPerson:                    {other: "Mensch"},
 		kLogTask:                      {other: "Aufgabe"},
+		kModelAny:                     {other: "jedes von {provider}"},
+		kModelCleared:                 {other: "Modell: {model}, {source}. Es gilt ab der nächsten Nachricht."},
+		kModelCurrent:                 {other: "Modell: {model}, {source}."},
+		kModelList:                    {other: "Es gibt: {models:list}"},
+		kModelOwn:                     {other: "Modell: {model}, für diese Unterhaltung, ab der nächsten Nachricht (/model default geht zurück)."},
+		kModelSourceAgent:             {other: "wie für den Agenten {agent} eingestellt"},
+		kModelSourceRun:               {other: "gewählt, als dieser Sub-Agent gestartet wurde"},
+		kModelSourceSession:           {other: "für diese Unterhaltung gewählt (/model default geht zurück)"},
+		kModelUnset:                   {other: "keines"},
 		kMovedClosed:                  {other: "Der Thread ist geschlossen, deshalb kommt das hierher:"},
 		kMovedForbidden:               {other: "Ich darf im Thread zurzeit nicht schreiben, deshalb kommt das hierher:"},
 		kMovedGone:                    {other: "Den Thread gibt es nicht mehr, deshalb kommt das hierher:"},
@@ -817,11 +898,12 @@ var shipped = [...]table{
 		kRefuseFocused:                {other: "diese Unterhaltung hat schon jemand anderes an {name} gebunden", remedy: "bitte dort um /unfocus, oder nimm /focus woanders"},
 		kRefuseGivenUp:                {other: "die Bindung wurde inzwischen aufgegeben", remedy: "versuch es noch einmal"},
 		kRefuseInherited:              {other: "dieser Thread hat keine eigene Bindung, er folgt der Unterhaltung darum herum", remedy: "nimm den Befehl dort"},
-		kRefuseModelUnknown:           {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "Modelle schreibt man <provider>/<model id>"},
+		kRefuseModelUnknown:           {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "schreib eines als <provider>/<model id>; es gibt: {models:list}"},
 		kRefuseModelUnknownHere:       {other: "das Modell {model:quoted} ist nicht eingerichtet", remedy: "Modelle schreibt man <provider>/<model id>; Anbieter: {providers}"},
 		kRefuseNoOwner:                {other: "{name} wurde von niemandem hier geholt, und nur der Eigentümer oder ein Betreiber darf das ändern", remedy: "frag einen Betreiber"},
 		kRefuseNoThreadHere:           {other: "hier lässt sich kein Thread öffnen", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
 		kRefuseNoThreadHereBecause:    {other: "hier lässt sich kein Thread öffnen: {reason:detail}", remedy: "ein Betreiber kann threadBindings.placement dieses Kanals auf \"auto\" setzen"},
+		kRefuseNoTools:                {other: "der Agent {agent} braucht Werkzeuge, und die Regeln lassen ihm keines: {why:detail}", remedy: "ein Betreiber muss seine Werkzeuge ändern; /tools verbose erklärt sie"},
 		kRefuseNotBindable:            {other: "hier lässt sich nichts binden", remedy: "nimm den Befehl in einer anderen Unterhaltung"},
 		kRefuseNotBindableBecause:     {other: "hier lässt sich nichts binden: {reason:detail}", remedy: "nimm den Befehl in einer anderen Unterhaltung"},
 		kRefuseNotFocused:             {other: "diese Unterhaltung ist an niemanden gebunden", remedy: "/focus <target> bindet sie, /agents zeigt die Ziele"},
@@ -846,6 +928,7 @@ var shipped = [...]table{
 		kRefuseUsageFocus:             {other: "so funktioniert der Befehl nicht", remedy: "schreib /focus <target>, zum Beispiel /focus last"},
 		kRefuseUsageSession:           {other: "so funktioniert der Befehl nicht", remedy: "schreib /session idle 2h, /session max-age 1d, oder off statt der Zeit; ohne Zeit zeigt es die Grenze"},
 		kRefuseUsageSubagents:         {other: "so funktioniert der Befehl nicht", remedy: "schreib /subagents list, /subagents info <target> oder /subagents log <target> [limit] [tools]"},
+		kRefuseUsageTools:             {other: "so funktioniert der Befehl nicht", remedy: "schreib /tools oder /tools verbose"},
 		kResetDone:                    {other: "Was hier gesagt wurde, ist vergessen."},
 		kRunAfter:                     {other: "{status} ({time:age})"},
 		kRunCancelled:                 {other: "angehalten"},
@@ -862,7 +945,8 @@ var shipped = [...]table{
 		kStatusBound:                  {other: "{place}, {expiry}, von {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},
 		kStatusIdle:                   {other: "untätig"},
-		kStatusSubagents:              {other: "Sub-Agenten: {n:int} aktiv"},
+		kStatusSubagentsMore:          {other: "Sub-Agenten: {n:int} tätig ({names:list} und {more:int} weitere)"},
+		kStatusSubagentsNamed:         {other: "Sub-Agenten: {n:int} tätig ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} Nachrichten warten", one: "1 Nachricht wartet"},
 		kStatusWorking:                {other: "arbeitet"},
 		kStopCleared:                  {other: "{n:count} wartende Nachrichten entfernt.", one: "1 wartende Nachricht entfernt."},
@@ -875,6 +959,27 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} wartet auf eine Nachricht."},
 		kTasksHead:                    {other: "Aufgaben: {active:int} aktiv, {all:int} insgesamt."},
 		kTasksNone:                    {other: "Hier gibt es keine Hintergrundarbeit."},
+		kToolsHead:                    {other: "Werkzeuge von {agent}: {tools:list}"},
+		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
+		kToolsNone:                    {other: "{agent} hat hier keine Werkzeuge."},
+		kToolsRemoved:                 {other: "Entfernt:"},
+		kToolsRemovedCount:            {other: "{n:int} weitere wurden entfernt; /tools verbose sagt, wodurch."},
+		kToolsStageAgent:              {other: "Agent"},
+		kToolsStageAgentProvider:      {other: "Anbieterregeln des Agenten"},
+		kToolsStageGlobal:             {other: "global"},
+		kToolsStageGroup:              {other: "Gruppe"},
+		kToolsStageProfile:            {other: "Profil"},
+		kToolsStageProvider:           {other: "Anbieter"},
+		kToolsStageSandbox:            {other: "Sandbox"},
+		kToolsStageSender:             {other: "Absender"},
+		kToolsStageSubagent:           {other: "Sub-Agent"},
+		kToolsUnknown:                 {other: "{tool}: dieses Werkzeug gibt es nicht"},
+		kToolsWhyCeiling:              {other: "wer ihn gerufen hat, hatte es nicht"},
+		kToolsWhyDenied:               {other: "deny {entry}"},
+		kToolsWhyLeaf:                 {other: "nur mit eigenen Sub-Agenten"},
+		kToolsWhyNotAllowed:           {other: "nicht in allow"},
+		kToolsWhyProfile:              {other: "nicht in {profile}"},
+		kToolsWhySubagent:             {other: "nie für Sub-Agenten"},
 		kUnitDay:                      {other: "{n:count} Tage", one: "{n:count} Tag"},
 		kUnitHour:                     {other: "{n:int} h"},
 		kUnitMinute:                   {other: "{n:int} min"},
@@ -1012,6 +1117,7 @@ var shipped = [...]table{
 		kHelpFocus:                    {other: "hablar con un subagente o una sesión aquí, o en un hilo"},
 		kHelpHead:                     {other: "Comandos:"},
 		kHelpHelp:                     {other: "esta lista"},
+		kHelpModel:                    {other: "el modelo de esta conversación"},
 		kHelpNew:                      {other: "detener y empezar de nuevo"},
 		kHelpQueue:                    {other: "qué hace un mensaje mientras se prepara una respuesta"},
 		kHelpReset:                    {other: "detener y olvidar esta conversación"},
@@ -1021,6 +1127,7 @@ var shipped = [...]table{
 		kHelpStop:                     {other: "detener la respuesta en curso y todos los subagentes que dependen de ella"},
 		kHelpSubagents:                {other: "ver los subagentes"},
 		kHelpTasks:                    {other: "trabajo en segundo plano y si se comunicó su resultado"},
+		kHelpTools:                    {other: "qué herramientas hay aquí y qué quitó las demás"},
 		kHelpUnfocus:                  {other: "terminar la vinculación de aquí"},
 		kHelpUsage:                    {other: "lo que se usó, lo que cuesta y lo que queda"},
 		kHelpWhoami:                   {other: "cómo se llaman tú y este lugar"},
@@ -1060,6 +1167,15 @@ var shipped = [...]table{
 		kLogNothing:                   {other: "{name} aún no ha dicho nada."},
 		kLogPerson:                    {other: "persona"},
 		kLogTask:                      {other: "tarea"},
+		kModelAny:                     {other: "cualquiera de {provider}"},
+		kModelCleared:                 {other: "Modelo: {model}, {source}. Se usa desde el próximo mensaje."},
+		kModelCurrent:                 {other: "Modelo: {model}, {source}."},
+		kModelList:                    {other: "Hay: {models:list}"},
+		kModelOwn:                     {other: "Modelo: {model}, para esta conversación, desde el próximo mensaje (/model default vuelve atrás)."},
+		kModelSourceAgent:             {other: "como está configurado para el agente {agent}"},
+		kModelSourceRun:               {other: "elegido cuando se inició este subagente"},
+		kModelSourceSession:           {other: "elegido para esta conversación (/model default vuelve atrás)"},
+		kModelUnset:                   {other: "ninguno"},
 		kMovedClosed:                  {other: "El hilo está cerrado; por eso esto llega aquí:"},
 		kMovedForbidden:               {other: "Por ahora no puedo escribir en el hilo; por eso esto llega aquí:"},
 		kMovedGone:                    {other: "El hilo ya no existe; por eso esto llega aquí:"},
@@ -1097,11 +1213,12 @@ var shipped = [...]table{
 		kRefuseFocused:                {other: "otra persona ya vinculó esta conversación a {name}", remedy: "pídele que use /unfocus, o usa /focus en otro lugar"},
 		kRefuseGivenUp:                {other: "la vinculación se abandonó mientras tanto", remedy: "inténtalo de nuevo"},
 		kRefuseInherited:              {other: "este hilo no tiene vinculación propia, sigue a la conversación que lo contiene", remedy: "usa el comando allí"},
-		kRefuseModelUnknown:           {other: "el modelo {model:quoted} no está configurado", remedy: "los modelos se escriben <provider>/<model id>"},
+		kRefuseModelUnknown:           {other: "el modelo {model:quoted} no está configurado", remedy: "escribe uno como <provider>/<model id>; hay: {models:list}"},
 		kRefuseModelUnknownHere:       {other: "el modelo {model:quoted} no está configurado", remedy: "los modelos se escriben <provider>/<model id>; proveedores: {providers}"},
 		kRefuseNoOwner:                {other: "nadie de aquí trajo a {name}, y solo el propietario o un operador puede cambiarlo", remedy: "pregunta a un operador"},
 		kRefuseNoThreadHere:           {other: "aquí no se puede abrir un hilo", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},
 		kRefuseNoThreadHereBecause:    {other: "aquí no se puede abrir un hilo: {reason:detail}", remedy: "un operador puede poner threadBindings.placement de este canal en \"auto\""},
+		kRefuseNoTools:                {other: "el agente {agent} necesita herramientas y sus reglas no le dejan ninguna: {why:detail}", remedy: "un operador debe cambiar sus herramientas; /tools verbose las explica"},
 		kRefuseNotBindable:            {other: "aquí no se puede vincular nada", remedy: "usa el comando en otra conversación"},
 		kRefuseNotBindableBecause:     {other: "aquí no se puede vincular nada: {reason:detail}", remedy: "usa el comando en otra conversación"},
 		kRefuseNotFocused:             {other: "esta conversación no está vinculada a nadie", remedy: "/focus <target> la vincula, /agents muestra los destinos"},
@@ -1126,6 +1243,7 @@ var shipped = [...]table{
 		kRefuseUsageFocus:             {other: "el comando no funciona así", remedy: "escribe /focus <target>, por ejemplo /focus last"},
 		kRefuseUsageSession:           {other: "el comando no funciona así", remedy: "escribe /session idle 2h, /session max-age 1d, u off en lugar del tiempo; sin tiempo muestra el límite"},
 		kRefuseUsageSubagents:         {other: "el comando no funciona así", remedy: "escribe /subagents list, /subagents info <target> o /subagents log <target> [limit] [tools]"},
+		kRefuseUsageTools:             {other: "el comando no funciona así", remedy: "escribe /tools o /tools verbose"},
 		kResetDone:                    {other: "Lo que se dijo aquí quedó olvidado."},
 		kRunAfter:                     {other: "{status} ({time:age})"},
 		kRunCancelled:                 {other: "detenido"},
@@ -1142,7 +1260,8 @@ var shipped = [...]table{
 		kStatusBound:                  {other: "{place}, {expiry}, por {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},
 		kStatusIdle:                   {other: "inactivo"},
-		kStatusSubagents:              {other: "Subagentes: {n:int} activos"},
+		kStatusSubagentsMore:          {other: "Subagentes: {n:int} activos ({names:list} y {more:int} más)"},
+		kStatusSubagentsNamed:         {other: "Subagentes: {n:int} activos ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} mensajes en espera", one: "1 mensaje en espera"},
 		kStatusWorking:                {other: "trabajando"},
 		kStopCleared:                  {other: "Se quitaron {n:count} mensajes en espera.", one: "Se quitó 1 mensaje en espera."},
@@ -1155,6 +1274,27 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} espera un mensaje."},
 		kTasksHead:                    {other: "Tareas: {active:int} activas, {all:int} en total."},
 		kTasksNone:                    {other: "Aquí no hay trabajo en segundo plano."},
+		kToolsHead:                    {other: "Herramientas de {agent}: {tools:list}"},
+		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
+		kToolsNone:                    {other: "{agent} no tiene herramientas aquí."},
+		kToolsRemoved:                 {other: "Quitadas:"},
+		kToolsRemovedCount:            {other: "Se quitaron {n:int} más; /tools verbose dice por qué."},
+		kToolsStageAgent:              {other: "agente"},
+		kToolsStageAgentProvider:      {other: "reglas de proveedor del agente"},
+		kToolsStageGlobal:             {other: "global"},
+		kToolsStageGroup:              {other: "grupo"},
+		kToolsStageProfile:            {other: "perfil"},
+		kToolsStageProvider:           {other: "proveedor"},
+		kToolsStageSandbox:            {other: "sandbox"},
+		kToolsStageSender:             {other: "remitente"},
+		kToolsStageSubagent:           {other: "subagente"},
+		kToolsUnknown:                 {other: "{tool}: no existe esa herramienta"},
+		kToolsWhyCeiling:              {other: "quien lo pidió no la tenía"},
+		kToolsWhyDenied:               {other: "deny {entry}"},
+		kToolsWhyLeaf:                 {other: "solo con subagentes propios"},
+		kToolsWhyNotAllowed:           {other: "no está en allow"},
+		kToolsWhyProfile:              {other: "no está en {profile}"},
+		kToolsWhySubagent:             {other: "nunca para subagentes"},
 		kUnitDay:                      {other: "{n:count} días", one: "{n:count} día"},
 		kUnitHour:                     {other: "{n:int} h"},
 		kUnitMinute:                   {other: "{n:int} min"},

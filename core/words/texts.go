@@ -445,6 +445,9 @@ func (l Language) HelpHead() string { return l.say(kHelpHead) }
 // HelpHelp is "help.help": this list
 func (l Language) HelpHelp() string { return l.say(kHelpHelp) }
 
+// HelpModel is "help.model": the model of this conversation
+func (l Language) HelpModel() string { return l.say(kHelpModel) }
+
 // HelpNew is "help.new": stop, and begin anew
 func (l Language) HelpNew() string { return l.say(kHelpNew) }
 
@@ -471,6 +474,9 @@ func (l Language) HelpSubagents() string { return l.say(kHelpSubagents) }
 
 // HelpTasks is "help.tasks": background work and whether its outcome was told
 func (l Language) HelpTasks() string { return l.say(kHelpTasks) }
+
+// HelpTools is "help.tools": which tools there are here, and what removed the others
+func (l Language) HelpTools() string { return l.say(kHelpTools) }
 
 // HelpUnfocus is "help.unfocus": end the binding here
 func (l Language) HelpUnfocus() string { return l.say(kHelpUnfocus) }
@@ -604,6 +610,41 @@ func (l Language) LogPerson() string { return l.say(kLogPerson) }
 
 // LogTask is "log.task": task
 func (l Language) LogTask() string { return l.say(kLogTask) }
+
+// ModelAny is "model.any": any of {provider}
+func (l Language) ModelAny(provider string) string {
+	return l.say(kModelAny, arg{"provider", provider})
+}
+
+// ModelCleared is "model.cleared": Model: {model}, {source}. It is used from the next message on.
+func (l Language) ModelCleared(model string, source string) string {
+	return l.say(kModelCleared, arg{"model", model}, arg{"source", source})
+}
+
+// ModelCurrent is "model.current": Model: {model}, {source}.
+func (l Language) ModelCurrent(model string, source string) string {
+	return l.say(kModelCurrent, arg{"model", model}, arg{"source", source})
+}
+
+// ModelList is "model.list": There are: {models:list}
+func (l Language) ModelList(models []string) string { return l.say(kModelList, arg{"models", models}) }
+
+// ModelOwn is "model.own": Model: {model}, for this conversation, from the next message on (/model default goes back).
+func (l Language) ModelOwn(model string) string { return l.say(kModelOwn, arg{"model", model}) }
+
+// ModelSourceAgent is "model.source.agent": as configured for the agent {agent}
+func (l Language) ModelSourceAgent(agent string) string {
+	return l.say(kModelSourceAgent, arg{"agent", agent})
+}
+
+// ModelSourceRun is "model.source.run": chosen when this sub-agent was started
+func (l Language) ModelSourceRun() string { return l.say(kModelSourceRun) }
+
+// ModelSourceSession is "model.source.session": chosen for this conversation (/model default goes back)
+func (l Language) ModelSourceSession() string { return l.say(kModelSourceSession) }
+
+// ModelUnset is "model.unset": none
+func (l Language) ModelUnset() string { return l.say(kModelUnset) }
 
 // MovedClosed is "moved.closed": The thread is closed, so this comes here:
 func (l Language) MovedClosed() string { return l.say(kMovedClosed) }
@@ -748,9 +789,9 @@ func RefuseGivenUp(code string) *core.Error { return refusalError(code, kRefuseG
 // RefuseInherited is "refuse.inherited": this thread has no binding of its own, it follows the conversation around it (use the command there)
 func RefuseInherited(code string) *core.Error { return refusalError(code, kRefuseInherited) }
 
-// RefuseModelUnknown is "refuse.model-unknown": the model {model:quoted} is not configured (models are written <provider>/<model id>)
-func RefuseModelUnknown(code string, model string) *core.Error {
-	return refusalError(code, kRefuseModelUnknown, arg{"model", model})
+// RefuseModelUnknown is "refuse.model-unknown": the model {model:quoted} is not configured (write one as <provider>/<model id>; there are: {models:list})
+func RefuseModelUnknown(code string, model string, models []string) *core.Error {
+	return refusalError(code, kRefuseModelUnknown, arg{"model", model}, arg{"models", models})
 }
 
 // RefuseModelUnknownHere is "refuse.model-unknown-here": the model {model:quoted} is not configured (models are written <provider>/<model id>; providers: {providers})
@@ -769,6 +810,11 @@ func RefuseNoThreadHere(code string) *core.Error { return refusalError(code, kRe
 // RefuseNoThreadHereBecause is "refuse.no-thread-here-because": no thread can be opened here: {reason:detail} (an operator can set threadBindings.placement of this channel to "auto")
 func RefuseNoThreadHereBecause(code string, reason string) *core.Error {
 	return refusalError(code, kRefuseNoThreadHereBecause, arg{"reason", reason})
+}
+
+// RefuseNoTools is "refuse.no-tools": the agent {agent} needs tools, and its policy leaves none: {why:detail} (an operator must change its tools; /tools verbose explains them)
+func RefuseNoTools(code string, agent string, why string) *core.Error {
+	return refusalError(code, kRefuseNoTools, arg{"agent", agent}, arg{"why", why})
 }
 
 // RefuseNotBindable is "refuse.not-bindable": nothing can be bound here (use the command in another conversation)
@@ -869,6 +915,9 @@ func RefuseUsageSession(code string) *core.Error { return refusalError(code, kRe
 // RefuseUsageSubagents is "refuse.usage-subagents": this is not how the command works (write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools])
 func RefuseUsageSubagents(code string) *core.Error { return refusalError(code, kRefuseUsageSubagents) }
 
+// RefuseUsageTools is "refuse.usage-tools": this is not how the command works (write /tools, or /tools verbose)
+func RefuseUsageTools(code string) *core.Error { return refusalError(code, kRefuseUsageTools) }
+
 // ResetDone is "reset.done": What was said here is forgotten.
 func (l Language) ResetDone() string { return l.say(kResetDone) }
 
@@ -925,8 +974,15 @@ func (l Language) StatusFor(time time.Duration, what string) string {
 // StatusIdle is "status.idle": idle
 func (l Language) StatusIdle() string { return l.say(kStatusIdle) }
 
-// StatusSubagents is "status.subagents": Sub-agents: {n:int} active
-func (l Language) StatusSubagents(n int) string { return l.say(kStatusSubagents, arg{"n", n}) }
+// StatusSubagentsMore is "status.subagents-more": Sub-agents: {n:int} active ({names:list} and {more:int} more)
+func (l Language) StatusSubagentsMore(more int, n int, names []string) string {
+	return l.say(kStatusSubagentsMore, arg{"more", more}, arg{"n", n}, arg{"names", names})
+}
+
+// StatusSubagentsNamed is "status.subagents-named": Sub-agents: {n:int} active ({names:list})
+func (l Language) StatusSubagentsNamed(n int, names []string) string {
+	return l.say(kStatusSubagentsNamed, arg{"n", n}, arg{"names", names})
+}
 
 // StatusWaiting is "status.waiting": {n:count} messages wait
 func (l Language) StatusWaiting(n int) string { return l.say(kStatusWaiting, arg{"n", count(n)}) }
@@ -969,6 +1025,77 @@ func (l Language) TasksHead(active int, all int) string {
 
 // TasksNone is "tasks.none": No background work here.
 func (l Language) TasksNone() string { return l.say(kTasksNone) }
+
+// ToolsHead is "tools.head": Tools of {agent}: {tools:list}
+func (l Language) ToolsHead(agent string, tools []string) string {
+	return l.say(kToolsHead, arg{"agent", agent}, arg{"tools", tools})
+}
+
+// ToolsMissing is "tools.missing": {stage} ({why}): {tools:list}
+func (l Language) ToolsMissing(stage string, tools []string, why string) string {
+	return l.say(kToolsMissing, arg{"stage", stage}, arg{"tools", tools}, arg{"why", why})
+}
+
+// ToolsNone is "tools.none": {agent} has no tools here.
+func (l Language) ToolsNone(agent string) string { return l.say(kToolsNone, arg{"agent", agent}) }
+
+// ToolsRemoved is "tools.removed": Removed:
+func (l Language) ToolsRemoved() string { return l.say(kToolsRemoved) }
+
+// ToolsRemovedCount is "tools.removed-count": {n:int} more were removed; /tools verbose says by what.
+func (l Language) ToolsRemovedCount(n int) string { return l.say(kToolsRemovedCount, arg{"n", n}) }
+
+// ToolsStageAgent is "tools.stage.agent": agent
+func (l Language) ToolsStageAgent() string { return l.say(kToolsStageAgent) }
+
+// ToolsStageAgentProvider is "tools.stage.agent-provider": agent's provider rules
+func (l Language) ToolsStageAgentProvider() string { return l.say(kToolsStageAgentProvider) }
+
+// ToolsStageGlobal is "tools.stage.global": global
+func (l Language) ToolsStageGlobal() string { return l.say(kToolsStageGlobal) }
+
+// ToolsStageGroup is "tools.stage.group": group
+func (l Language) ToolsStageGroup() string { return l.say(kToolsStageGroup) }
+
+// ToolsStageProfile is "tools.stage.profile": profile
+func (l Language) ToolsStageProfile() string { return l.say(kToolsStageProfile) }
+
+// ToolsStageProvider is "tools.stage.provider": provider
+func (l Language) ToolsStageProvider() string { return l.say(kToolsStageProvider) }
+
+// ToolsStageSandbox is "tools.stage.sandbox": sandbox
+func (l Language) ToolsStageSandbox() string { return l.say(kToolsStageSandbox) }
+
+// ToolsStageSender is "tools.stage.sender": sender
+func (l Language) ToolsStageSender() string { return l.say(kToolsStageSender) }
+
+// ToolsStageSubagent is "tools.stage.subagent": sub-agent
+func (l Language) ToolsStageSubagent() string { return l.say(kToolsStageSubagent) }
+
+// ToolsUnknown is "tools.unknown": {tool}: there is no such tool
+func (l Language) ToolsUnknown(tool string) string { return l.say(kToolsUnknown, arg{"tool", tool}) }
+
+// ToolsWhyCeiling is "tools.why.ceiling": whoever asked for it did not have it
+func (l Language) ToolsWhyCeiling() string { return l.say(kToolsWhyCeiling) }
+
+// ToolsWhyDenied is "tools.why.denied": deny {entry}
+func (l Language) ToolsWhyDenied(entry string) string {
+	return l.say(kToolsWhyDenied, arg{"entry", entry})
+}
+
+// ToolsWhyLeaf is "tools.why.leaf": only with sub-agents of its own
+func (l Language) ToolsWhyLeaf() string { return l.say(kToolsWhyLeaf) }
+
+// ToolsWhyNotAllowed is "tools.why.not-allowed": not in allow
+func (l Language) ToolsWhyNotAllowed() string { return l.say(kToolsWhyNotAllowed) }
+
+// ToolsWhyProfile is "tools.why.profile": not in {profile}
+func (l Language) ToolsWhyProfile(profile string) string {
+	return l.say(kToolsWhyProfile, arg{"profile", profile})
+}
+
+// ToolsWhySubagent is "tools.why.subagent": never for sub-agents
+func (l Language) ToolsWhySubagent() string { return l.say(kToolsWhySubagent) }
 
 // UnitDay is "unit.day": {n:count}d
 func (l Language) UnitDay(n int) string { return l.say(kUnitDay, arg{"n", count(n)}) }
