@@ -345,6 +345,13 @@ func (s *durableSteps) Do(ctx context.Context, fn func(tx *store.Tx) error) erro
 	return s.t.step(ctx, fn)
 }
 
+func (s *durableSteps) DoWith(ctx context.Context, also []int64, fn func(tx *store.Tx) error) error {
+	if err := s.t.l.StepWith(ctx, also, fn); err != nil {
+		return stepError(ctx, err)
+	}
+	return s.t.r.opts.World.Crash(world.StepAfterCommit)
+}
+
 func (s *durableSteps) Rest(ctx context.Context, wait func(ctx context.Context)) {
 	s.t.l.Rest(ctx, wait)
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/world"
 )
 
 // onDemand makes the model call a tool with arguments when a person writes a
@@ -221,5 +223,193 @@ func TestSessionsHistory(t *testing.T) {
 	require.EqualValues(t, 3, got["nextOffset"])
 	require.Equal(t, true, got["hasMore"])
 	require.Len(t, got["messages"], 3)
+	s.stop()
+}
+
+// sendScene is a scene in which the team can ask bob's chat.
+func sendScene(t *testing.T, args, rules string) *scene {
+	t.Helper()
+	s := newScene(t, `{ tools: { sessions: { visibility: "agent" } } }`, onDemand("ask", "sessions_send", args)+rules)
+	s.says("bob", "dm:bob", "hello")
+	require.Equal(t, []string{"ok: hello"}, s.told("dm:bob"))
+	return s
+}
+
+const askBob = `{session: "` + bobKey + `", message: "what time is it?"}`
+
+func TestSessionsSendGetsOneAnswer(t *testing.T) {
+	t.Parallel()
+	s := sendScene(t, askBob, `
+{when: {user: "/what time/"}, delay: "5s", say: "It is noon."},`)
+	s.say("team", "ask")
+	s.pass(10 * time.Second)
+	require.Equal(t, []string{"done"}, s.told("team"))
+	require.Equal(t, []string{"ok: hello"}, s.told("dm:bob"), "people there see nothing of it")
+	got, failed := s.toolResult(teamKey)
+	require.False(t, failed)
+	require.Equal(t, "ok", got["status"])
+	require.Equal(t, "It is noon.", got["reply"])
+
+	run := s.runs()[0]
+	require.Equal(t, core.RunSend, run.Kind)
+	require.Equal(t, core.RunOK, run.Status)
+	require.Equal(t, core.DeliveryDelivered, run.Delivery)
+	require.Equal(t, bobKey, run.SessionKey)
+	asked := s.requests.list("")
+	require.Contains(t, model.Transcript(s.last(run.Name())), `[skein:agent {"agent":"main","session":"`+teamKey+`","run":"`+run.ID+`"}]`)
+	require.NotContains(t, model.Transcript(asked[len(asked)-1]), "[skein:event]\n", "the answer comes once")
+	require.Zero(t, s.session(bobKey).ArchiveDue, "a chat is not archived because it answered")
+	s.pass(2 * time.Hour)
+	require.Equal(t, []string{"done"}, s.told("team"))
+	s.stop()
+}
+
+func TestSessionsSendLateAnswerIsAnEvent(t *testing.T) {
+	t.Parallel()
+	for args, status := range map[string]string{
+		`{session: "` + bobKey + `", message: "what time is it?", timeoutSeconds: 0}`: "accepted",
+		`{session: "` + bobKey + `", message: "what time is it?", timeoutSeconds: 3}`: "timeout",
+	} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			s := sendScene(t, args, `
+{when: {user: "/what time/"}, delay: "5s", say: "It is noon."}, {when: {event: "/answer of .*ended ok: It is noon/"}, say: "Bob says noon."},`)
+			s.say("team", "ask")
+			s.pass(4 * time.Second)
+			got, failed := s.toolResult(teamKey)
+			require.False(t, failed)
+			require.Equal(t, status, got["status"])
+			require.Equal(t, []string{"done"}, s.told("team"))
+			s.pass(4 * time.Second)
+			require.Equal(t, []string{"done", "Bob says noon."}, s.told("team"))
+			require.Equal(t, core.DeliveryDelivered, s.runs()[0].Delivery)
+			s.stop()
+		})
+	}
+}
+
+func TestSessionsSendRefusals(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		`{message: "x"}`: "bad_params",
+		`{session: "a", label: "b", message: "x"}`:                      "bad_params",
+		`{session: "current", message: "x"}`:                            "send_self",
+		`{session: "agent:main:main:gone", message: "x"}`:               "target_unknown",
+		`{label: "nobody", message: "x"}`:                               "target_unknown",
+		`{session: "` + teamKey + `:thread:t1", message: "x"}`:          "session_thread",
+		`{session: "` + bobKey + `", message: ""}`:                      "bad_params",
+		`{session: "` + bobKey + `", message: "x", timeoutSeconds: 61}`: "bad_params",
+		`{session: "` + bobKey + `", message: "x", to: "y"}`:            "unknown_param",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			s := sendScene(t, args, "")
+			s.says("bob", s.topic("team", "side"), "hi")
+			s.say("team", "ask")
+			got, failed := s.toolResult(teamKey)
+			require.True(t, failed, got)
+			require.Equal(t, want, got["code"])
+			require.Empty(t, s.runs(), "a refused message leaves nothing")
+			s.stop()
+		})
+	}
+}
+
+// A session that is to answer cannot ask back: one message, one answer.
+func TestSessionsSendDoesNotGoInCircles(t *testing.T) {
+	t.Parallel()
+	s := sendScene(t, askBob, `
+{when: {user: "/what time/"}, call: [{tool: "sessions_send", args: {session: "`+teamKey+`", message: "why?"}}]},`)
+	s.say("team", "ask")
+	s.pass(time.Minute)
+	got, failed := s.toolResult(bobKey)
+	require.True(t, failed)
+	require.Equal(t, "send_loop", got["code"])
+	require.Equal(t, "forbidden", got["status"])
+	require.Equal(t, []string{"done"}, s.told("team"))
+	require.Len(t, s.runs(), 1)
+	s.stop()
+}
+
+// What becomes of an answer that is none.
+func TestSessionsSendOutcomes(t *testing.T) {
+	t.Parallel()
+	for say, want := range map[string]map[string]any{
+		`say: "NO_REPLY"`:  {"status": "no_reply"},
+		`fail: "overflow"`: {"status": "error", "ended": "error"},
+	} {
+		t.Run(say, func(t *testing.T) {
+			t.Parallel()
+			s := sendScene(t, askBob, `
+{when: {user: "/what time/"}, `+say+`},`)
+			s.say("team", "ask")
+			s.pass(2 * time.Minute)
+			got, _ := s.toolResult(teamKey)
+			for k, v := range want {
+				require.Equal(t, v, got[k], got)
+			}
+			require.Equal(t, []string{"done"}, s.told("team"))
+			s.stop()
+		})
+	}
+}
+
+// A kill at every point of a call, before and after the message, during the wait
+// and with the answer: one message, one answer, told once.
+func TestACrashAnywhereInASend(t *testing.T) {
+	play := func(t *testing.T, point string, nth int) bool {
+		t.Helper()
+		s := sendScene(t, askBob, `
+{when: {user: "/what time/"}, delay: "5s", say: "It is noon."},`)
+		s.world.Arm(point, nth, world.TrapCut, nil)
+		s.says("alice", "team", "ask")
+		s.pass(10 * time.Second)
+		fired := s.world.Err() != nil
+		s.world.Disarm()
+		if fired {
+			s.crash(time.Second)
+			s.pass(time.Minute)
+		}
+		require.Equal(t, []string{"done"}, s.told("team"), "%s, pass %d", point, nth)
+		runs := s.runs()
+		require.Len(t, runs, 1, "%s, pass %d", point, nth)
+		require.Equal(t, core.RunOK, runs[0].Status, "%s, pass %d", point, nth)
+		require.Equal(t, core.DeliveryDelivered, runs[0].Delivery, "%s, pass %d", point, nth)
+		got, failed := s.toolResult(teamKey)
+		require.False(t, failed, "%s, pass %d", point, nth)
+		require.Equal(t, "It is noon.", got["reply"], "%s, pass %d", point, nth)
+		require.Zero(t, s.load().Inbox, "%s, pass %d", point, nth)
+		s.stop()
+		return fired
+	}
+	for _, point := range []string{
+		world.TurnClaimed, world.ModelAfterCall, world.ToolStarted, world.ToolAfterCall, world.StepAfterCommit,
+		world.TurnBeforeEnd, world.TurnAfterEnd, world.CompletionBeforeClaim, world.OutboxBeforeSend, world.OutboxAfterReceipt,
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			passes := 1
+			for play(t, point, passes) {
+				passes++
+			}
+			require.Greater(t, passes, 1, "the point is passed")
+		})
+	}
+}
+
+// While it waits for the answer the turn has no slot: it cannot keep the other
+// session from answering, nor people from being heard.
+func TestSessionsSendGivesItsSlotBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{ tools: { sessions: { visibility: "agent" } }, agents: { defaults: { maxConcurrent: 1 } } }`,
+		onDemand("ask", "sessions_send", askBob)+`
+{when: {user: "/what time/"}, delay: "5s", say: "It is noon."},`)
+	s.says("bob", "dm:bob", "hello")
+	s.say("team", "ask")
+	s.pass(time.Second)
+	s.says("mallory", "dm:mallory", "hello")
+	require.Equal(t, []string{"ok: hello"}, s.told("dm:mallory"))
+	s.pass(10 * time.Second)
+	require.Equal(t, []string{"done"}, s.told("team"))
 	s.stop()
 }

@@ -37,6 +37,8 @@ type Item struct {
 	// Context is, in a User item, what was said in its place since the bot was
 	// addressed before: User items, oldest first.
 	Context []Item `json:"context,omitempty"`
+	// Sender is the session that a User item is from, where no person wrote it.
+	Sender *Sender `json:"sender,omitempty"`
 	// Think is the model's reasoning text, never shown to people.
 	Think string          `json:"think,omitempty"`
 	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant
@@ -68,6 +70,13 @@ type Item struct {
 	Row int64 `json:"-"`
 }
 
+// Sender is a session that sent a message to another one.
+type Sender struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // its key
+	Run     string `json:"run"`     // that of the answer
+}
+
 // Thought is a piece of reasoning that a service signed. It wants it back as
 // it was when the turn goes on after the calls.
 type Thought struct {
@@ -79,7 +88,7 @@ type Thought struct {
 
 // Completion is the typed event that tells a requester how a child ended.
 type Completion struct {
-	Source     string         `json:"source"` // "subagent" or "cron"
+	Source     string         `json:"source"` // "subagent", "send" or "cron"
 	RunID      string         `json:"runId"`
 	TaskID     string         `json:"taskId"`
 	SessionKey string         `json:"sessionKey"`

@@ -54,6 +54,11 @@ type Runs interface {
 	// Spawnable lists the agents that a session may start; see
 	// subagent.Engine.Spawnable.
 	Spawnable(agent, model string) (agents []subagent.Spawnable, anyAgent bool)
+	// Send gives a session a message to answer, Await waits for the answer, and
+	// Answered notes that the sender has it; see subagent.Engine.
+	Send(tx *store.Tx, scope core.ToolScope, to store.Session, message string) (core.Run, error)
+	Await(ctx context.Context, run string, until core.Millis) (core.Run, error)
+	Answered(tx *store.Tx, run core.Run) error
 }
 
 // Tools are the session tools; they share a redactor.
@@ -67,7 +72,7 @@ func New(o Options) *Tools { return &Tools{o, redact.New()} }
 
 // All returns the tools.
 func (t *Tools) All() []core.Tool {
-	return []core.Tool{t.list(), t.history(), t.status(), t.agents()}
+	return []core.Tool{t.list(), t.history(), t.status(), t.agents(), newSend(t)}
 }
 
 // look is a tool that reads the store.
@@ -112,7 +117,7 @@ func refused(err error) (core.ToolResult, error) {
 func refusal(err error) string {
 	status := "error"
 	switch code := core.ErrorCode(err); code {
-	case "not_allowed", "owner_only", "send_loop", "children_limit", "tree_limit":
+	case "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
 		status = "forbidden"
 	}
 	return encode(struct {

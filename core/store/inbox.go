@@ -135,6 +135,15 @@ func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {
 	return n > 0, err
 }
 
+// TakeCompletion removes the completion of run, which its session has got in
+// another way.
+func (tx *Tx) TakeCompletion(session int64, run string) error {
+	if err := tx.LockSession(session); err != nil {
+		return err
+	}
+	return tx.later(`DELETE FROM inbox WHERE session_id = $1 AND kind = 'completion' AND run_id = $2`, session, run)
+}
+
 // CountQueued returns how many messages wait in the session.
 func (tx *Tx) CountQueued(session int64) (n int, err error) {
 	if err := tx.LockSession(session); err != nil {

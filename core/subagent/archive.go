@@ -12,6 +12,9 @@ import (
 // planArchive sets when the session of an ended run is archived. A session
 // that is bound is archived from the end of its binding.
 func (e *Engine) planArchive(tx *store.Tx, run core.Run, settled bool) error {
+	if run.Kind == core.RunSend && kindOf(run.SessionKey) != core.SessionSubagent {
+		return nil // a chat lives on
+	}
 	if run.Spec.Cleanup == cleanupDelete && settled {
 		return tx.SetArchiveDue(run.Session, e.World.Now())
 	}
@@ -29,6 +32,11 @@ func (e *Engine) PlanArchive(tx *store.Tx, session int64, requesterKey string, s
 	due := since.Add(after)
 	tx.OnCommit(func() { e.kernel.Due(due) })
 	return tx.SetArchiveDue(session, due)
+}
+
+func kindOf(key string) core.SessionKind {
+	k, _ := core.ParseSessionKey(key)
+	return k.Kind
 }
 
 func agentOf(key string) string {

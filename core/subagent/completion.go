@@ -17,7 +17,7 @@ import (
 // completion makes the typed event of an ended run.
 func completion(run core.Run, posted core.Address) model.Completion {
 	c := model.Completion{
-		Source: "subagent", RunID: run.ID, TaskID: run.TaskID, SessionKey: run.SessionKey, SessionID: run.Session, Number: run.Completion,
+		Source: source(run.Kind), RunID: run.ID, TaskID: run.TaskID, SessionKey: run.SessionKey, SessionID: run.Session, Number: run.Completion,
 		Ordinal: run.Ordinal, Label: run.Label, Task: run.Task, TaskName: run.TaskName, Status: run.Status, Detail: run.Detail,
 		Result: run.Result, Partial: run.Partial, Ref: TranscriptRef(run), Stats: Stats(run), PostedIn: posted.String(),
 	}
@@ -29,6 +29,14 @@ func completion(run core.Run, posted core.Address) model.Completion {
 		c.Result, c.Truncated = c.Result[:cut], true
 	}
 	return c
+}
+
+// source says what an event is of.
+func source(k core.RunKind) string {
+	if k == core.RunSend {
+		return "send"
+	}
+	return "subagent"
 }
 
 // TranscriptRef is what `skein sessions transcript` takes to print the whole

@@ -357,7 +357,7 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 	if err := e.planArchive(tx, run, told || !run.Spec.ExpectsCompletion); err != nil {
 		return err
 	}
-	tx.OnCommit(func() { e.Bindings.RunEnded(run) })
+	tx.OnCommit(func() { e.told(run) })
 	return nil
 }
 

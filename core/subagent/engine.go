@@ -162,7 +162,8 @@ type Options struct {
 // Engine runs sub-agents.
 type Engine struct {
 	Options
-	kernel Waker
+	kernel  Waker
+	waiters waiters
 }
 
 var _ agent.Ender = (*Engine)(nil)

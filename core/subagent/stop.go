@@ -216,7 +216,7 @@ func (e *Engine) stopRun(tx *store.Tx, r core.Run, now core.Millis) error {
 		}
 	}
 	r.Status, r.EndedAt = core.RunCancelled, now
-	tx.OnCommit(func() { e.Bindings.RunEnded(r) })
+	tx.OnCommit(func() { e.told(r) })
 	return e.planArchive(tx, r, true)
 }
 

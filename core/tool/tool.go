@@ -39,6 +39,9 @@ type Withholder interface {
 type Steps interface {
 	// Do runs a transaction that does not finish the call.
 	Do(ctx context.Context, fn func(tx *store.Tx) error) error
+	// DoWith is Do for a transaction that touches other sessions: they are locked
+	// first, all in one order.
+	DoWith(ctx context.Context, also []int64, fn func(tx *store.Tx) error) error
 	// Finish runs the transaction that finishes the call with the result that
 	// fn returns. It must be called exactly once.
 	Finish(ctx context.Context, fn func(tx *store.Tx) (Result, error)) error

@@ -1,0 +1,92 @@
+package subagent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/store"
+)
+
+// waiters are the calls of this process that wait for the end of a run.
+type waiters struct {
+	mu    sync.Mutex
+	calls map[string]map[*context.CancelFunc]struct{}
+}
+
+// add has wake called when the run ends, until the returned function is called.
+func (w *waiters) add(run string, wake context.CancelFunc) (remove func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calls == nil {
+		w.calls = make(map[string]map[*context.CancelFunc]struct{})
+	}
+	if w.calls[run] == nil {
+		w.calls[run] = make(map[*context.CancelFunc]struct{})
+	}
+	key := &wake
+	w.calls[run][key] = struct{}{}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.calls[run], key)
+		if len(w.calls[run]) == 0 {
+			delete(w.calls, run)
+		}
+	}
+}
+
+func (w *waiters) wake(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for wake := range w.calls[run] {
+		(*wake)()
+	}
+}
+
+// told is called after the commit that ended a run: whoever waits for it here
+// wakes, and the extensions hear of it.
+func (e *Engine) told(run core.Run) {
+	e.waiters.wake(run.ID)
+	e.Bindings.RunEnded(run)
+}
+
+// lookAgain is how often a wait looks into a store where another node may end
+// the run.
+const lookAgain = time.Second
+
+// Await blocks until a run has ended, until a time, or until ctx ends, and
+// returns the run as it is then. It waits by the world's clock, so it can be the
+// wait of tool.Steps.Rest.
+func (e *Engine) Await(ctx context.Context, id string, until core.Millis) (core.Run, error) {
+	for {
+		woken, wake := context.WithCancel(ctx)
+		remove := e.waiters.add(id, wake)
+		run, pause, err := e.awaited(ctx, id, until)
+		if err == nil && pause > 0 {
+			_ = e.World.Clock.Sleep(woken, pause)
+		}
+		remove()
+		wake()
+		if err != nil || pause <= 0 || ctx.Err() != nil {
+			return run, err
+		}
+	}
+}
+
+// awaited returns a run, and how long to wait for its end before looking again.
+func (e *Engine) awaited(ctx context.Context, id string, until core.Millis) (run core.Run, pause time.Duration, err error) {
+	err = e.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		run, err = tx.RunByID(id)
+		return err
+	})
+	if err != nil || !run.Status.Live() {
+		return run, 0, err
+	}
+	pause = until.Sub(e.World.Now())
+	if e.DB.Shared() {
+		pause = min(pause, lookAgain)
+	}
+	return run, pause, nil
+}
