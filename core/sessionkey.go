@@ -20,6 +20,10 @@ const (
 	SessionCron      SessionKind = "cron"      // one run of a cron job
 )
 
+// Spawned reports whether sessions of the kind belong to a run that an agent
+// started.
+func (k SessionKind) Spawned() bool { return k == SessionSubagent || k == SessionDashboard }
+
 // DirectScope says which parts a direct chat's session key keeps
 // (session.dmScope).
 type DirectScope string
@@ -74,6 +78,11 @@ func GroupKey(agent string, addr Address) SessionKey {
 // encoded in the key.
 func SubagentKey(agent, id string) SessionKey {
 	return SessionKey{Agent: agent, Kind: SessionSubagent, Peer: id}
+}
+
+// DashboardKey returns the key of a visible session that an agent started.
+func DashboardKey(agent, id string) SessionKey {
+	return SessionKey{Agent: agent, Kind: SessionDashboard, Peer: id}
 }
 
 // String returns the text form of k, its parts percent-escaped as in an

@@ -66,7 +66,7 @@ func sessionsShow(e *env) *cobra.Command {
 			p.fields(
 				field{"key", plainCell("%s", s.Key)}, field{"id", plainCell("%d", s.ID)}, field{"state", stateCell(s.State)},
 				field{"agent", plainCell("%s", s.Agent)}, field{"kind", plainCell("%s", s.Kind)}, field{"address", plainCell("%s", s.Address)},
-				field{"title", plainCell("%s", s.Title)}, field{"parent", plainCell("%s", s.Parent)}, field{"depth", plainCell("%d", s.Depth)},
+				field{"title", plainCell("%s", s.Title)}, field{"group", plainCell("%s", s.Group)}, field{"parent", plainCell("%s", s.Parent)}, field{"depth", plainCell("%d", s.Depth)},
 				field{"history", plainCell("%d (%d rows in all)", s.Generation, s.Rows)}, field{"queued", plainCell("%d", s.Queued)},
 				field{"created", p.at(s.CreatedAt)}, field{"used", p.at(s.UsedAt)}, field{"archive due", p.at(s.ArchiveDueAt)},
 				field{"archived", p.at(s.ArchivedAt)},

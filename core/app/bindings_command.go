@@ -16,7 +16,7 @@ var _ command.Bindings = (*Bindings)(nil)
 // Focus implements command.Bindings.
 func (b *Bindings) Focus(tx *store.Tx, req command.FocusRequest) (subagent.Reservation, error) {
 	target := core.TargetSession
-	if req.Session.Kind == core.SessionSubagent {
+	if req.Session.Kind.Spawned() {
 		target = core.TargetSubagent
 	}
 	plan, c, err := b.service.Focus(b.tx(tx), threadbind.Request{

@@ -88,7 +88,7 @@ func (h *holdings) addPlace(at core.Address) {
 func (p person) findChildren(tx *store.Tx, h *holdings) error {
 	for _, r := range h.runs {
 		s, err := tx.SessionByID(r.Session)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (s.Kind != core.SessionSubagent || h.has(s.ID)) {
+		if errors.Is(err, store.ErrNotFound) || err == nil && (!s.Kind.Spawned() || h.has(s.ID)) {
 			continue
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func (p person) findShared(tx *store.Tx, h *holdings) error {
 		if err != nil {
 			return err
 		}
-		if s.Address.Channel != p.channel && s.Kind != core.SessionMain && s.Kind != core.SessionSubagent {
+		if s.Address.Channel != p.channel && s.Kind != core.SessionMain && !s.Kind.Spawned() {
 			continue // somebody with the same id elsewhere
 		}
 		h.shared = append(h.shared, s)

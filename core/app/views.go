@@ -47,6 +47,8 @@ type SessionView struct {
 	Address string `json:"address"`
 	// Title of the conversation, "" for none.
 	Title string `json:"title"`
+	// Heading under which a visible session is listed, "" for none.
+	Group string `json:"group,omitempty"`
 	// Depth below a person's chat; 0 is such a chat, 1 its sub-agents.
 	Depth int `json:"depth"`
 	// Key of the session that spawned it.
@@ -189,7 +191,7 @@ func (v Views) related(tx *store.Tx, row store.Session, d *SessionDetail) error 
 
 func (v Views) session(tx *store.Tx, row store.Session) (SessionView, error) {
 	view := SessionView{
-		ID: row.ID, Key: row.Key, Agent: row.Agent, Kind: row.Kind, Address: row.Address.String(), Title: row.Title, Depth: row.Depth,
+		ID: row.ID, Key: row.Key, Agent: row.Agent, Kind: row.Kind, Address: row.Address.String(), Title: row.Title, Group: row.Group, Depth: row.Depth,
 		Generation: row.Generation, CreatedAt: row.CreatedAt, UsedAt: row.UsedAt, ArchivedAt: row.ArchivedAt,
 	}
 	if row.Parent != 0 {

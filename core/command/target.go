@@ -115,7 +115,7 @@ func (v *resolver) belongs(s store.Session, key core.SessionKey) (bool, error) {
 		around := m.Address.ParentConversation()
 		return key.Channel == around.Channel && key.Account == around.Account &&
 			(key.Peer == around.Conversation || key.Peer == m.Address.Conversation), nil
-	case core.SessionSubagent:
+	case core.SessionSubagent, core.SessionDashboard:
 		for depth := 0; s.Parent != 0 && depth < maxLineage; depth++ {
 			parent, err := v.tx.SessionByID(s.Parent)
 			if errors.Is(err, store.ErrNotFound) {
@@ -127,7 +127,7 @@ func (v *resolver) belongs(s store.Session, key core.SessionKey) (bool, error) {
 			if parent.ID == v.r.Session.ID || parent.ID == v.r.Session.Parent {
 				return true, nil
 			}
-			if key, err := core.ParseSessionKey(parent.Key); err == nil && key.Kind != core.SessionSubagent {
+			if key, err := core.ParseSessionKey(parent.Key); err == nil && !key.Kind.Spawned() {
 				return v.belongs(parent, key)
 			}
 			s = parent

@@ -153,7 +153,7 @@ func (t *Tools) fits(tx *store.Tx, s store.Session, p listArgs) (run core.Run, o
 		p.ActiveMinutes > 0 && s.UsedAt < t.World.Now().Add(-time.Duration(p.ActiveMinutes)*time.Minute):
 		return run, false, nil
 	}
-	if s.Kind == core.SessionSubagent || s.Parent != 0 {
+	if s.Kind.Spawned() || s.Parent != 0 {
 		if run, _, err = lookUp(tx.LatestRunOfSession(s.ID)); err != nil {
 			return run, false, err
 		}

@@ -19,7 +19,8 @@ type Session struct {
 	Kind       core.SessionKind
 	Address    core.Address // where it was opened, for lists and for posts that no message started
 	Title      string
-	Generation int64 // rises with /new and /reset
+	Group      string // the heading under which a visible session is listed
+	Generation int64  // rises with /new and /reset
 	// ContextFrom is the first transcript row of the prompt; older rows are
 	// behind a compaction.
 	ContextFrom int64
@@ -51,14 +52,14 @@ func (s Session) forked() bool {
 }
 
 const sessionColumns = `id, key, agent, kind, address, title, generation, context_from, fork_session, fork_generation, fork_row,
-	depth, parent_id, ordinals, completions, waits, queue_mode, model, owner, fence, ready, created_at, used_at, archive_due, archived_at`
+	depth, parent_id, ordinals, completions, waits, queue_mode, model, owner, fence, ready, created_at, used_at, archive_due, archived_at, category`
 
 func scanSession(s scanner) (Session, error) {
 	var r Session
 	var address string
 	err := s.Scan(&r.ID, &r.Key, &r.Agent, &r.Kind, &address, &r.Title, &r.Generation, &r.ContextFrom, &r.ForkSession,
 		&r.ForkGeneration, &r.ForkRow, &r.Depth, &r.Parent, &r.Ordinals, &r.Completions, &r.Waits, &r.QueueMode, &r.Model, &r.Owner,
-		&r.Fence, &r.Ready, &r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt)
+		&r.Fence, &r.Ready, &r.CreatedAt, &r.UsedAt, &r.ArchiveDue, &r.ArchivedAt, &r.Group)
 	r.Address = parseAddress(address)
 	return r, err
 }
@@ -139,9 +140,9 @@ func (tx *Tx) InsertSession(s Session) (Session, error) { return tx.insertSessio
 func (tx *Tx) insertSession(s Session, onConflict string) (Session, error) {
 	s.Generation = max(s.Generation, firstGeneration)
 	err := tx.one(`INSERT INTO session (key, agent, kind, address, title, generation, context_from, fork_session, fork_generation,
-		fork_row, depth, parent_id, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)`+onConflict+` RETURNING id`,
+		fork_row, depth, parent_id, created_at, used_at, category) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)`+onConflict+` RETURNING id`,
 		[]any{s.Key, s.Agent, string(s.Kind), formatAddress(s.Address), s.Title, s.Generation, s.ContextFrom, s.ForkSession, s.ForkGeneration,
-			s.ForkRow, s.Depth, s.Parent, int64(s.CreatedAt), int64(s.UsedAt)}, &s.ID)
+			s.ForkRow, s.Depth, s.Parent, int64(s.CreatedAt), int64(s.UsedAt), s.Group}, &s.ID)
 	return tx.held(s, err)
 }
 

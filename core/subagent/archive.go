@@ -25,6 +25,9 @@ func (e *Engine) planArchive(tx *store.Tx, run core.Run, settled bool) error {
 // since; the end of a binding calls it too.
 func (e *Engine) PlanArchive(tx *store.Tx, session int64, requesterKey string, since core.Millis) error {
 	agentID := agentOf(requesterKey)
+	if s, err := tx.SessionByID(session); orNothing(err) != nil || s.Kind == core.SessionDashboard {
+		return orNothing(err) // people keep it for as long as they like
+	}
 	after := e.Config.Subagents(agentID).ArchiveAfter
 	if after <= 0 {
 		return nil

@@ -33,7 +33,7 @@ func (e *Engine) Progress(tx *store.Tx, l *kernel.Lease, seq int, text string, p
 // persona is the name under which a bound session speaks, where the channel
 // can show one.
 func (e *Engine) persona(tx *store.Tx, l *kernel.Lease) string {
-	if l.Session.Kind != core.SessionSubagent {
+	if !l.Session.Kind.Spawned() {
 		return ""
 	}
 	b, ok, err := tx.BindingAt(l.Turn.ReplyTo.Place())

@@ -54,12 +54,14 @@ type spawnParams struct {
 	IdempotencyKey    string        `json:"idempotencyKey"`
 	Attachments       []attach.File `json:"attachments"`
 	AttachAs          *attachAs     `json:"attachAs"`
+	Visible           bool          `json:"visible"`
+	Group             *string       `json:"group"`
 }
 
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
 	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
-	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey", "attachments", "attachAs",
+	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey", "attachments", "attachAs", "visible", "group",
 }
 
 var (
@@ -84,6 +86,9 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 		return p, err
 	}
 	if err := checkBudget(keys["budget"], p.Budget); err != nil {
+		return p, err
+	}
+	if err := p.checkVisible(keys); err != nil {
 		return p, err
 	}
 	err := p.check()
@@ -120,7 +125,7 @@ func (p *spawnParams) check() error {
 	case p.Thinking != "" && !slices.Contains(thinkingLevels, p.Thinking):
 		return core.Errorf("thinking_unknown", "thinking %q is unknown", p.Thinking).WithRemedy("use one of %s", strings.Join(thinkingLevels, ", "))
 	}
-	if err := oneOf("mode", &p.Mode, defaultMode(p.Thread), modeRun, modeSession); err != nil {
+	if err := oneOf("mode", &p.Mode, defaultMode(p.Thread || p.Visible), modeRun, modeSession); err != nil {
 		return err
 	}
 	if err := oneOf("context", &p.Context, "", contextIsolated, contextFork); err != nil {
@@ -132,7 +137,7 @@ func (p *spawnParams) check() error {
 	if err := oneOf("cleanup", &p.Cleanup, cleanupKeep, cleanupKeep, cleanupDelete); err != nil {
 		return err
 	}
-	if p.Mode == modeSession && !p.Thread {
+	if p.Mode == modeSession && !p.Thread && !p.Visible {
 		return core.Errorf("mode_needs_thread", "mode session needs thread: true").WithRemedy("use mode run, or ask for a thread")
 	}
 	if p.Sandbox == sandboxRequire {
@@ -235,7 +240,7 @@ func refusal(err error) string {
 	status := "error"
 	switch core.ErrorCode(err) {
 	case "agent_not_allowed", "agent_unknown", "agent_required", "depth_limit", "children_limit", "tree_limit", "backlog", "budget", "sandbox",
-		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto", "cwd_outside", "attachments_disabled":
+		"bindings_disabled", "spawn_sessions_disabled", "quota", "hook_veto", "cwd_outside", "visible_inherited", "attachments_disabled":
 		status = "forbidden"
 	}
 	code := core.ErrorCode(err)

@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,11 @@ func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
 		{"file as text", `{"task":"x","attachments":"a"}`, "bad_params", "attachments must be a list"},
 		{"file with a path", `{"task":"x","attachments":[{"name":"a","content":"b","path":"/"}]}`, "unknown_param", "name, content, encoding, mimeType"},
 		{"key", `{"task":"x","idempotencyKey":"` + strings.Repeat("k", 129) + `"}`, "bad_params", "129 bytes of at most 128"},
+		{"visible only", `{"task":"x","group":"work"}`, "bad_params", "group: only for a visible session"},
+		{"not visible", `{"task":"x","visible":true,"thread":true,"mode":"run","thinking":"low","lightContext":true,"attachments":[{"name":"a","content":""}],"attachAs":{"mountPath":"a"}}`,
+			"bad_params", "thread, mode, thinking, lightContext, attachments, attachAs: not for a visible session"},
+		{"cleanup of a visible session", `{"task":"x","visible":true,"cleanup":"delete"}`, "bad_params", "cleanup keep"},
+		{"group of two lines", `{"task":"x","visible":true,"group":"a\nb"}`, "bad_params", "one line"},
 		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +84,7 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 	require.NoError(t, json.Unmarshal(spawnSchema(true), &schema))
 	require.Len(t, schema.Properties, len(knownParams))
 	for name := range schema.Properties {
-		value := map[string]string{"thread": "false", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
+		value := map[string]string{"thread": "false", "visible": "true", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
 		if value == "" {
 			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "sandbox": `"inherit"`, "budget": `{"tokens":5}`,
 				"attachments": `[{"name":"a","content":"b"}]`, "attachAs": `{"mountPath":"/in"}`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
@@ -87,6 +93,9 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 			value = `"x"`
 		}
 		require.NotContains(t, string(spawnSchema(false)), `"attach`)
+		if slices.Contains(visibleOnly, name) {
+			value += `,"visible":true`
+		}
 		_, err := parseSpawn(json.RawMessage(`{"task":"t","` + name + `":` + value + `}`))
 		require.NoError(t, err, name)
 	}

@@ -21,6 +21,8 @@ const spawnProperties = `  "task":{"type":"string","minLength":1,"description":"
   "sandbox":{"type":"string","enum":["inherit","require"],"description":"inherit: as you. require is refused where tools have no sandbox."},
   "cwd":{"type":"string","description":"The folder in which its tools work, inside the workspace of its agent; relative to yours or absolute."},
   "idempotencyKey":{"type":"string","minLength":1,"maxLength":128,"description":"A spawn under a key that you used before returns its first result instead of a second child."},
+  "visible":{"type":"boolean","description":"A session that people see in their lists, write to with /focus and keep; without thread, mode, thinking, lightContext and files."},
+  "group":{"type":"string","maxLength":64,"description":"With visible: the heading under which it is listed."},
   "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
    "tokens":{"type":"integer","minimum":1},"usd":{"type":"number","exclusiveMinimum":0}}}`
 

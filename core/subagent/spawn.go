@@ -210,6 +210,10 @@ func (s *spawn) plan(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
+	if s.p.Visible && caller.ToolCeiling != nil {
+		return core.Errorf("visible_inherited", "a visible session is not started from here: your own tools were fixed when you were started").
+			WithRemedy("start a sub-agent that is not visible, or leave it to the agent that started you")
+	}
 	ref, thinking := s.models(set, agentID, caller)
 	s.run = core.Run{
 		ID: id, TaskID: e.World.NewID(), Requester: s.parent.ID, RequesterID: s.parent.Key, RequesterRun: s.turn.Run,
@@ -439,8 +443,11 @@ func (s *spawn) affordable(tx *store.Tx) error {
 func (s *spawn) session(tx *store.Tx) (store.Session, error) {
 	now := s.e.World.Now()
 	child := store.Session{
-		Key: core.SubagentKey(s.run.Agent, uuid(s.run.ID)).String(), Agent: s.run.Agent, Kind: core.SessionSubagent,
+		Key: core.SubagentKey(s.run.Agent, uuid(s.run.ID)).String(), Agent: s.run.Agent, Kind: core.SessionSubagent, Group: s.p.group(),
 		Title: s.run.Name(), Depth: s.run.Depth, Parent: s.parent.ID, CreatedAt: now, UsedAt: now,
+	}
+	if s.p.Visible {
+		child.Key, child.Kind = core.DashboardKey(s.run.Agent, uuid(s.run.ID)).String(), core.SessionDashboard
 	}
 	if s.run.Spec.Context == contextFork {
 		if err := s.fork(tx, &child); err != nil {
@@ -516,6 +523,11 @@ func (s *spawn) result(b core.Binding) spawnResult {
 		r.Warnings = []string{}
 	}
 	switch {
+	case s.p.Visible:
+		r.Note += fmt.Sprintf("It is a session that people can see and keep: /focus %s leads to it. ", focusName(s.run))
+		if s.run.Spec.ExpectsCompletion {
+			r.Note += "What it answers to this task comes to you as an event. Do not poll."
+		}
 	case !s.run.Spec.ExpectsCompletion:
 		r.Note += "No event will come."
 	case b.ID != "":

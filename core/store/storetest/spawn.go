@@ -35,6 +35,16 @@ func testSpawnKeys(s *suite) {
 	require.Equal(s, "first", result("run/1", "k"))
 }
 
+func testSessionGroup(s *suite) {
+	made := do(s, func(tx *store.Tx) (store.Session, error) {
+		return tx.InsertSession(store.Session{Key: "agent:main:dashboard:1", Agent: "main", Kind: core.SessionDashboard, Group: "work", CreatedAt: 1, UsedAt: 1})
+	})
+	s.reopen()
+	got := get(s, func(tx *store.Tx) (store.Session, error) { return tx.SessionByID(made.ID) })
+	require.Equal(s, "work", got.Group)
+	require.Equal(s, core.SessionDashboard, got.Kind)
+}
+
 func testWithheld(s *suite) {
 	withheld := func(turn int64) map[int]string {
 		return get(s, func(tx *store.Tx) (map[int]string, error) { return tx.Withheld(turn) })

@@ -85,6 +85,7 @@ func Run(t *testing.T, b Backend) {
 		{"RetentionOfSpend", testRetentionOfSpend},
 		{"Media", testMedia},
 		{"SpawnKeys", testSpawnKeys},
+		{"SessionGroup", testSessionGroup},
 		{"Withheld", testWithheld},
 		{"Attachments", testAttachments},
 		{"IntentAgain", testIntentAgain},
