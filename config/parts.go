@@ -22,7 +22,6 @@ const (
 	PartHTTP        Part = "http"
 	PartDelegate    Part = "delegate"
 	PartApproval    Part = "approval"
-	PartAnnounce    Part = "announce timeout"
 	PartCredentials Part = "credentials of agents"
 	PartPairing     Part = "pairing"
 )
@@ -35,7 +34,7 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
-		PartAnnounce, PartCredentials, PartPairing,
+		PartCredentials, PartPairing,
 	}
 }
 
@@ -73,10 +72,8 @@ func (c *Config) uses() []use {
 	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
 	add(len(c.Tools.Approval.Require)+len(c.Tools.Approval.Approvers) > 0, PartApproval, "tools", "approval")
 	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
-	written(PartAnnounce, "agents", "defaults", "subagents", "announceTimeoutMs")
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]
-		written(PartAnnounce, "agents", "entries", id, "subagents", "announceTimeoutMs")
 		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
 		written(PartCredentials, "agents", "entries", id, "auth")

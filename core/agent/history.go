@@ -49,7 +49,11 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 	if err := t.appendRows(t.l.Input); err != nil {
 		return nil, err
 	}
-	if t.run != nil || t.l.Resumed {
+	var noTools error
+	if known { // what takes time comes before the turn counts as started
+		noTools = t.readOffers(ctx)
+	}
+	if t.run != nil || t.l.Resumed || t.l.Turn.Kind == store.InboxCompletion || t.l.Turn.Kind == store.InboxWake {
 		if early, err := t.begin(ctx); early != nil || err != nil {
 			return early, err
 		}
@@ -60,9 +64,9 @@ func (t *turn) load(ctx context.Context) (*Outcome, error) {
 			Detail: words.English().DetailAgentGone(t.l.Session.Agent),
 		}, nil
 	}
-	if err := t.readOffers(ctx); err != nil {
-		t.r.opts.Log.Warn("a turn has no tools", "session", t.l.Session.Key, "turn", t.l.Turn.ID, "error", err)
-		return &Outcome{State: store.TurnFailed, Status: core.RunError, Detail: explain(err)}, nil
+	if noTools != nil {
+		t.r.opts.Log.Warn("a turn has no tools", "session", t.l.Session.Key, "turn", t.l.Turn.ID, "error", noTools)
+		return &Outcome{State: store.TurnFailed, Status: core.RunError, Detail: explain(noTools)}, nil
 	}
 	return nil, nil
 }

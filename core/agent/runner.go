@@ -315,15 +315,15 @@ func (t *turn) settle(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil && isStoreError(err):
 		return err // the turn is claimed again: nothing is lost
-	case errors.Is(cause, kernel.ErrStopping), errors.Is(cause, store.ErrNodeLost):
+	case errors.Is(cause, kernel.ErrStopping), errors.Is(cause, kernel.ErrNotStarted), errors.Is(cause, store.ErrNodeLost):
 		return cause // it is continued, here or on another node
 	case errors.Is(cause, errRunTimeout), errors.Is(cause, errTurnTimeout):
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, ended(cause)
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunTimeout, true, t.ended(cause)
 	case errors.Is(cause, kernel.ErrInterrupted):
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, ended(cause)
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, t.ended(cause)
 		t.out.Text = ""
 	case cause != nil:
-		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, ended(cause)
+		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnCancelled, core.RunCancelled, true, t.ended(cause)
 	case over(err):
 		t.out.State, t.out.Status, t.out.Partial, t.out.Detail = store.TurnFailed, core.RunBudget, true, explain(err)
 		t.out.Over, _ = asOver(err)

@@ -82,11 +82,12 @@ func explainBadRequest(e *model.Error) string {
 	return w.DetailModelBadRequest()
 }
 
-// ended words what ended a turn's context.
-func ended(cause error) string {
+// ended words what ended a turn's context; the reason of a timeout names the
+// timer.
+func (t *turn) ended(cause error) string {
 	switch {
 	case errors.Is(cause, errRunTimeout):
-		return words.English().DetailRunTimeout()
+		return words.English().DetailRunTimeout(t.r.opts.World.Now().Sub(t.run.StartedAt))
 	case errors.Is(cause, errTurnTimeout):
 		return words.English().DetailTurnTimeout()
 	case errors.Is(cause, kernel.ErrInterrupted):

@@ -209,13 +209,16 @@ func (a *App) join() error {
 		World: a.world, DB: a.db, Log: a.log, Catalogue: catalogue{a}, Tools: a.tools, Ender: a.engine, Presence: a, Files: a, Previews: a.delivery,
 	})
 	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf,
-		Alone: !a.shares(), Moved: a.moved, Heard: a.heard})
+		StartLimit: a.engine.StartLimit,
+		Alone:      !a.shares(), Moved: a.moved, Heard: a.heard})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
 	a.kernel.AddSource(a.engine.Blocked())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
 	a.kernel.AddSource(a.engine.Files()) // after those that let go of files
 	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
+	a.kernel.HandleTimer(subagent.TimerRun, a.engine.RunDue)
+	a.kernel.HandleTimer(kernel.TimerStart, a.engine.StartDue)
 	a.bindings.Join(a.kernel, a.engine)
 	a.intake = intake.New(intake.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: intakeConfig{a}, Bindings: a.bindings, Commands: a.commands(), Waiter: a.engine,

@@ -57,7 +57,8 @@ func (c subagentConfig) Subagents(id string) subagent.Settings {
 	s := set.Subagents
 	return subagent.Settings{
 		MaxSpawnDepth: s.MaxSpawnDepth, MaxChildrenPerAgent: s.MaxChildrenPerAgent, MaxTreeRuns: s.MaxTreeRuns, RunTimeout: s.RunTimeout,
-		ArchiveAfter: s.ArchiveAfter, ForkMaxTokens: s.ForkMaxTokens, AllowAgents: s.AllowAgents, RequireAgentID: s.RequireAgentID,
+		AnnounceTimeout: s.AnnounceTimeout,
+		ArchiveAfter:    s.ArchiveAfter, ForkMaxTokens: s.ForkMaxTokens, AllowAgents: s.AllowAgents, RequireAgentID: s.RequireAgentID,
 		Prefer: s.DelegationMode == config.DelegationPrefer, Model: s.Model, Thinking: string(s.Thinking),
 	}
 }

@@ -22,7 +22,7 @@ const (
 	saysLimited    = failedPrefix + "it is rate limited; try again in a few minutes."
 	saysOverloaded = failedPrefix + "it is overloaded; try again in a few minutes."
 	saysUnreached  = failedPrefix + "it could not be reached; try again in a few minutes."
-	saysSilent     = failedPrefix + "it was silent for too long; try again in a few minutes."
+	saysSilent     = failedPrefix + "it was silent for too long (models.stallSeconds); try again in a few minutes."
 	saysBroken     = failedPrefix + "its answer broke off; try again."
 	saysNoService  = failedPrefix + "what answers at its address is no model service; an operator must check its base URL."
 	saysOverflow   = failedPrefix + "the conversation is longer than it can read; start afresh with /new."

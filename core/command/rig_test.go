@@ -272,6 +272,7 @@ func (poster) DropPreview(*store.Tx, int64) error            { return nil }
 type noKernel struct{}
 
 func (noKernel) Wake(int64, store.Lane, bool) {}
+func (noKernel) Running(int64) bool           { return false }
 func (noKernel) Cancel(int64, error) bool     { return false }
 func (noKernel) Due(core.Millis)              {}
 

@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/skein-bot/skein/core/store"
 
-// Cancel ends the context of a session's running turn with cause, ErrStopped or
-// ErrInterrupted, here or on the node that runs it; it reports whether one was
+// Cancel ends the context of a session's running turn with cause, ErrStopped,
+// ErrInterrupted or ErrNotStarted, here or on the node that runs it; it reports whether one was
 // running here. The caller has raised the fence already if the turn must not
 // write any more: a node that does not hear of it finds out within a second.
 func (k *Kernel) Cancel(session int64, cause error) bool {

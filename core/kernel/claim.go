@@ -80,6 +80,9 @@ func (k *Kernel) claim(ctx context.Context, session int64, follows bool) (*Lease
 		return nil, delay, p.Wait()
 	}
 	lease.claim = p
+	if k.startLimit(lease) > 0 {
+		k.untilDurable(p)
+	}
 	return lease, 0, nil
 }
 
@@ -115,18 +118,17 @@ func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err erro
 	}
 	turn.Fence, turn.Attempts = l.Session.Fence, turn.Attempts+1
 	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.attempts(turn)
+	if err := k.limitStart(tx, l); err != nil {
+		return err
+	}
 	l.Interrupted, err = k.interrupts(tx, l.Session)
 	return err
 }
 
-// outcomeAttempts is how often a chat is to tell of an outcome before the
-// runtime does so itself.
-const outcomeAttempts = 3
-
 // attempts is how often a turn may be claimed without finishing a step.
 func (k *Kernel) attempts(turn store.Turn) int {
 	if turn.Kind == store.InboxCompletion && turn.Run == "" {
-		return min(outcomeAttempts, k.opts.MaxAttempts)
+		return min(OutcomeAttempts, k.opts.MaxAttempts)
 	}
 	return k.opts.MaxAttempts
 }
@@ -172,6 +174,9 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 		return 0, err
 	}
 	if l.Turn, err = tx.InsertTurn(turn); err != nil {
+		return 0, err
+	}
+	if err := k.limitStart(tx, l); err != nil {
 		return 0, err
 	}
 	l.Rows = take

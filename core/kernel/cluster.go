@@ -221,7 +221,7 @@ func (c *cluster) poll(ctx context.Context) {
 
 // causes are the words by which nodes tell each other why a turn is to end.
 func causes() map[string]error {
-	return map[string]error{"stopped": ErrStopped, "interrupted": ErrInterrupted}
+	return map[string]error{"stopped": ErrStopped, "interrupted": ErrInterrupted, "not-started": ErrNotStarted}
 }
 
 func causeWord(cause error) string {

@@ -56,6 +56,10 @@ type Options struct {
 	// MaxAttempts is how often a turn is claimed without finishing a step
 	// before it is dead; 0 means 5.
 	MaxAttempts int
+	// StartLimit is how long a turn that was given a slot may take to start, 0
+	// for as long as it needs. Within it whoever runs the turn calls
+	// Lease.Started; else the timer TimerStart is due. Nil limits none.
+	StartLimit func(s store.Session, turn store.Turn) time.Duration
 	// Alone says that no other process serves the store, though its database
 	// could be shared: as under virtual time, where nobody keeps a lease.
 	Alone bool
@@ -97,6 +101,8 @@ var (
 	ErrStopped = errors.New("stopped")
 	// ErrInterrupted: a newer message interrupts the turn.
 	ErrInterrupted = errors.New("interrupted by a newer message")
+	// ErrNotStarted: the turn had a slot and did not start in time.
+	ErrNotStarted = errors.New("the turn did not start in time")
 )
 
 type entryState int
@@ -452,7 +458,7 @@ func (k *Kernel) serve(ctx context.Context, e *entry, follows bool) (out outcome
 		return outcome{err: err}
 	}
 	err = k.guard(ctx, lease)
-	if errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) || errors.Is(err, store.ErrNodeLost) {
+	if errors.Is(context.Cause(ctx), ErrNotStarted) || errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) || errors.Is(err, store.ErrNodeLost) {
 		err = nil // somebody else decides about this session now
 	}
 	return outcome{again: lease.more, ran: true, lane: lease.nextLane, urgent: lease.nextUrgent, err: err}

@@ -123,6 +123,19 @@ func (tx *Tx) PendingCompletions(session int64, forRun string) ([]Inbox, error) 
 		AND state IN ('queued', 'held') ORDER BY ordinal, id`, session, forRun)
 }
 
+// ReleaseInput lets go of what waits in a session for a run that has ended: the
+// messages of people are the session's own then, and notes are dropped.
+func (tx *Tx) ReleaseInput(session int64, run string) error {
+	if err := tx.LockSession(session); err != nil {
+		return err
+	}
+	if err := tx.later(`DELETE FROM inbox WHERE session_id = $1 AND for_run = $2 AND kind = 'wake'`, session, run); err != nil {
+		return err
+	}
+	return tx.later(`UPDATE inbox SET for_run = '', chain = 0 WHERE session_id = $1 AND for_run = $2 AND kind IN ('message', 'dropped')`,
+		session, run)
+}
+
 // CompletionPending reports whether the completion of run is still unconsumed
 // in the session.
 func (tx *Tx) CompletionPending(session int64, run string) (bool, error) {

@@ -2,7 +2,6 @@ package subagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -344,6 +343,9 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 	if err := tx.Crash(world.CompletionBeforeClaim); err != nil {
 		return err
 	}
+	if err := e.leaveWaits(tx, run); err != nil {
+		return err
+	}
 	run.Status, run.Detail, run.Result, run.Partial, run.Delivery, run.EndedAt = end.Status, end.Detail, end.Text, end.Partial, delivery, now
 	posted, err := e.postInThread(tx, run, silent, end.Preview)
 	if err != nil {
@@ -353,6 +355,9 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 		if err := e.hand(tx, run, posted, told); err != nil {
 			return err
 		}
+	}
+	if err := e.passUp(tx, run); err != nil {
+		return err
 	}
 	if err := e.planArchive(tx, run, told || !run.Spec.ExpectsCompletion); err != nil {
 		return err
@@ -393,75 +398,4 @@ func (e *Engine) postInThread(tx *store.Tx, run core.Run, silent bool, preview i
 		Tells: tells, Owner: run.Owner, Preview: preview, At: e.World.Now(),
 	})
 	return to, err
-}
-
-// hand writes the event into the requester's inbox.
-func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bool) error {
-	to, err := e.requester(tx, run)
-	if err != nil || to.session == 0 {
-		return err
-	}
-	event := completion(run, posted)
-	event.Told = silent
-	body, err := json.Marshal(model.Item{Kind: model.Event, Completion: &event, At: e.World.Now()})
-	if err != nil {
-		return err
-	}
-	row := store.Inbox{
-		Session: to.session, Kind: store.InboxCompletion, Lane: store.LaneMain, ReplyTo: to.origin, Anchor: to.anchor,
-		Policy: run.Spec.Policy, Owner: run.Owner, Run: run.ID, ForRun: to.run, Ordinal: run.Ordinal, Chain: to.chain,
-		Body: string(body), At: e.World.Now(),
-	}
-	if to.run != "" {
-		row.Lane = store.LaneSubagent
-	}
-	waited, released, err := e.joinWait(tx, run, &row)
-	if err != nil {
-		return err
-	}
-	if !waited && silent {
-		return nil // nobody waits, and it has nothing to say
-	}
-	if _, err := tx.InsertInbox(row); err != nil {
-		return err
-	}
-	if waited && !released {
-		return nil
-	}
-	return e.ready(tx, to.session, row.Lane, true)
-}
-
-// recipient is where an event goes.
-type recipient struct {
-	session int64
-	run     string
-	chain   int64
-	origin  core.Address
-	anchor  string
-}
-
-// requester finds who gets the event of a run: the run that asked if it lives,
-// else whoever asked for that one, up to the chat at the top.
-func (e *Engine) requester(tx *store.Tx, run core.Run) (recipient, error) {
-	r, chain := run, run.RequesterTurn
-	for r.RequesterRun != "" {
-		parent, err := tx.RunByID(r.RequesterRun)
-		if err != nil {
-			return recipient{}, err
-		}
-		if parent.Status.Live() {
-			return recipient{r.Requester, parent.ID, chain, r.Origin, r.Anchor}, nil
-		}
-		r, chain = parent, 0
-	}
-	live, _, err := tx.SessionLive(r.Requester)
-	if err != nil {
-		return recipient{}, err
-	}
-	if !live { // a chat in a thread that is archived: its own requester
-		if above, err := tx.LatestRunOfSession(r.Requester); err == nil {
-			return recipient{above.Requester, "", 0, r.Origin, r.Anchor}, nil
-		}
-	}
-	return recipient{r.Requester, "", chain, r.Origin, r.Anchor}, nil
 }

@@ -19,6 +19,7 @@ type Settings struct {
 	MaxChildrenPerAgent int
 	MaxTreeRuns         int // 0 is off
 	RunTimeout          time.Duration
+	AnnounceTimeout     time.Duration // for a turn on a completion to start
 	ArchiveAfter        time.Duration // 0 is off
 	ForkMaxTokens       int
 	AllowAgents         []string // nil or empty: only itself
@@ -130,6 +131,8 @@ type Poster interface {
 type Waker interface {
 	Wake(session int64, lane store.Lane, urgent bool)
 	Cancel(session int64, cause error) bool
+	// Running reports whether a turn of the session runs in this process.
+	Running(session int64) bool
 	Due(at core.Millis)
 }
 
@@ -183,7 +186,7 @@ func (e *Engine) ready(tx *store.Tx, session int64, lane store.Lane, urgent bool
 	return nil
 }
 
-// Deadline implements agent.Ender.
+// Deadline implements agent.Ender: when the run's time is over.
 func (e *Engine) Deadline(run *core.Run) core.Millis {
 	if run == nil || run.Spec.TimeoutSeconds <= 0 || run.StartedAt == 0 {
 		return 0
@@ -205,6 +208,9 @@ const (
 // Begin implements agent.Ender: it starts the run, and decides after a crash
 // whether a run may go on.
 func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
+	if err := l.Started(tx); err != nil {
+		return nil, err
+	}
 	if l.Turn.Run == "" {
 		return nil, nil
 	}

@@ -13,11 +13,16 @@ import (
 	"github.com/skein-bot/skein/core/kernel"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // TimerWait is the kind of timer that ends a wait at its deadline; its ref is
 // the turn.
 const TimerWait = "wait"
+
+// TimerRun is the kind of timer that ends a run which waits when its time is
+// over; its ref is the run.
+const TimerRun = "run"
 
 // terms are what sessions_yield asked for, kept with its result until the end
 // of the turn.
@@ -250,7 +255,44 @@ func (e *Engine) parkRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.
 	if err := e.tellWaits(tx, l, run, out); err != nil {
 		return err
 	}
+	if due := e.Deadline(&run); due != 0 { // a turn limits itself
+		tx.OnCommit(func() { e.kernel.Due(due) })
+		if err := tx.SetTimer(store.Timer{Kind: TimerRun, Ref: run.ID, Due: due}); err != nil {
+			return err
+		}
+	}
 	return tx.SetRunStatus(run.ID, core.RunWaiting, e.World.Now())
+}
+
+// RunDue is the effect of the time limit of a run that waits: it ends. The runs
+// that it waits for go on, and their outcomes go to whoever asked for it. The
+// kernel calls it in the timer's transaction.
+func (e *Engine) RunDue(tx *store.Tx, t store.Timer, now core.Millis) error {
+	run, err := tx.RunByID(t.Ref)
+	if err == nil {
+		err = tx.LockSession(run.Requester, run.Session)
+	}
+	if err == nil {
+		run, err = tx.RunByID(t.Ref)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil || run.Status != core.RunWaiting {
+		return err
+	}
+	due := e.Deadline(&run)
+	if due == 0 || due > now {
+		return nil
+	}
+	if _, err := tx.RunningTurn(run.Session); err == nil {
+		return nil // it has been woken, and its turn limits itself
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return e.finish(tx, run, Ended{
+		Status: core.RunTimeout, Detail: words.English().DetailRunTimeout(now.Sub(run.StartedAt)), Text: run.Result, Partial: true,
+	})
 }
 
 // park makes a run wait whose turn ended while children of it live: it is

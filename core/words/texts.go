@@ -343,7 +343,7 @@ func (l Language) DetailModelRateLimitedFor(wait time.Duration) string {
 // DetailModelRefused is "detail.model.refused": the model did not answer: it declined to answer; ask in other words, or start afresh with /new
 func (l Language) DetailModelRefused() string { return l.say(kDetailModelRefused) }
 
-// DetailModelSilent is "detail.model.silent": the model did not answer: it was silent for too long; try again in a few minutes
+// DetailModelSilent is "detail.model.silent": the model did not answer: it was silent for too long (models.stallSeconds); try again in a few minutes
 func (l Language) DetailModelSilent() string { return l.say(kDetailModelSilent) }
 
 // DetailModelTooLarge is "detail.model.too-large": the model did not answer: its answer was too large to be used; ask for less at once
@@ -372,14 +372,21 @@ func (l Language) DetailNowhere() string { return l.say(kDetailNowhere) }
 // DetailRunOver is "detail.run-over": the run has ended
 func (l Language) DetailRunOver() string { return l.say(kDetailRunOver) }
 
-// DetailRunTimeout is "detail.run-timeout": the run's time limit is over
-func (l Language) DetailRunTimeout() string { return l.say(kDetailRunTimeout) }
+// DetailRunTimeout is "detail.run-timeout": its time was over after {elapsed:duration} (runTimeoutSeconds)
+func (l Language) DetailRunTimeout(elapsed time.Duration) string {
+	return l.say(kDetailRunTimeout, arg{"elapsed", elapsed})
+}
 
 // DetailSendCut is "detail.send-cut": the process ended while it was being sent
 func (l Language) DetailSendCut() string { return l.say(kDetailSendCut) }
 
 // DetailSetAside is "detail.set-aside": it was interrupted several times without getting anywhere and has been set aside
 func (l Language) DetailSetAside() string { return l.say(kDetailSetAside) }
+
+// DetailStartTimeout is "detail.start-timeout": it did not start within {limit:duration} (start_timeout)
+func (l Language) DetailStartTimeout(limit time.Duration) string {
+	return l.say(kDetailStartTimeout, arg{"limit", limit})
+}
 
 // DetailStepLimit is "detail.step-limit": it was stopped after {limit:int} steps without an answer (maxSteps)
 func (l Language) DetailStepLimit(limit int) string {
@@ -398,7 +405,7 @@ func (l Language) DetailTombstone() string { return l.say(kDetailTombstone) }
 // DetailTooOld is "detail.too-old": the process ended while it was running, too long ago to go on (unknown effects)
 func (l Language) DetailTooOld() string { return l.say(kDetailTooOld) }
 
-// DetailTurnTimeout is "detail.turn-timeout": the turn's time limit is over
+// DetailTurnTimeout is "detail.turn-timeout": the turn's time limit is over (timeoutSeconds)
 func (l Language) DetailTurnTimeout() string { return l.say(kDetailTurnTimeout) }
 
 // EditAnswered is "edit.answered": You have edited a message that I have answered. /retry answers the new text instead.
