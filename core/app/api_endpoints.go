@@ -146,11 +146,16 @@ func ref(r *http.Request) string {
 func (s api) status(r *http.Request) (StatusView, error) {
 	view, err := read(s, r, Views.Status)
 	if err == nil && s.live != nil {
-		view.Running, view.PID, view.ReadyAt = true, os.Getpid(), s.live.ready()
-		s.live.runs(view.Channels)
-		s.live.reloads(&view)
+		s.live.running(&view)
 	}
 	return view, err
+}
+
+// running adds what only the running gateway knows.
+func (a *App) running(view *StatusView) {
+	view.Running, view.PID, view.ReadyAt = true, os.Getpid(), a.ready()
+	a.runs(view.Channels)
+	a.reloads(view)
 }
 
 func (s api) channels(r *http.Request) ([]ChannelView, error) {
@@ -310,7 +315,11 @@ func (s api) send(r *http.Request) (SentView, error) {
 
 func (s api) reload(r *http.Request) (ReloadView, error) {
 	done, err := s.live.ReloadFile(r.Context())
-	return ReloadView{Changes: lines(done.Plan), Pending: lines(done.Pending), Accounts: slices.Concat([]AccountReload{}, done.Accounts)}, err
+	return reloadView(done), err
+}
+
+func reloadView(done Reloaded) ReloadView {
+	return ReloadView{Changes: lines(done.Plan), Pending: lines(done.Pending), Accounts: slices.Concat([]AccountReload{}, done.Accounts)}
 }
 
 // lines returns a plan with one line for each change.

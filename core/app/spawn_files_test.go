@@ -185,7 +185,7 @@ func TestRefusedSpawnFiles(t *testing.T) {
 	t.Run("a thread that does not open", func(t *testing.T) {
 		t.Parallel()
 		s, ws := filesScene(t, ", thread: true")
-		s.configure(`{ agents: { entries: { main: { workspace: "`+ws+`" } } }, tools: { sessions_spawn: { attachments: { enabled: true } } },
+		s.configure(`{ agents: { entries: { main: { workspace: "` + ws + `" } } }, tools: { sessions_spawn: { attachments: { enabled: true } } },
 		  session: { threadBindings: { enabled: false } } }`)
 		s.start()
 		s.say("team", "go")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/redact"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
@@ -39,14 +40,36 @@ type Config interface {
 	Model(agent string) string
 	Thinking(agent string) string
 	Zone(agent string) *time.Location
+	// HasAccount reports whether the gateway has an account of a channel.
+	HasAccount(channel, account string) bool
+	// Named decides whether the operator named a place, in the access policy of
+	// its account, so that agents may write there of their own accord.
+	Named(tx *store.Tx, to core.Address) (policy.Decision, error)
+	// Owner reports whether a person, "channel:id", is an owner of the installation.
+	Owner(person string) bool
 }
 
 // Options make the tools.
 type Options struct {
 	World  *world.World
 	DB     *store.DB
-	Config Config
-	Runs   Runs
+	Config  Config
+	Runs    Runs
+	Poster  Poster
+	Gateway Gateway
+}
+
+// Poster puts messages into the outbox; core/delivery implements it.
+type Poster interface {
+	Post(tx *store.Tx, r store.Outbox) (id int64, fresh bool, err error)
+}
+
+// Gateway is what owners may have agents do with the gateway.
+type Gateway interface {
+	// Status and Reload return what is to be shown as JSON. Reload reads the
+	// configuration anew and blocks until it is in force.
+	Status(ctx context.Context) (any, error)
+	Reload(ctx context.Context) (any, error)
 }
 
 // Runs is what the tools need of sub-agents; *subagent.Engine implements it.
@@ -72,7 +95,7 @@ func New(o Options) *Tools { return &Tools{o, redact.New()} }
 
 // All returns the tools.
 func (t *Tools) All() []core.Tool {
-	return []core.Tool{t.list(), t.history(), t.status(), t.agents(), newSend(t)}
+	return []core.Tool{t.list(), t.history(), t.status(), t.agents(), newSend(t), newMessage(t), newGateway(t)}
 }
 
 // look is a tool that reads the store.
@@ -117,7 +140,7 @@ func refused(err error) (core.ToolResult, error) {
 func refusal(err error) string {
 	status := "error"
 	switch code := core.ErrorCode(err); code {
-	case "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
+	case "owner_only", "message_not_allowed", "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
 		status = "forbidden"
 	}
 	return encode(struct {

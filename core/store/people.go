@@ -48,6 +48,20 @@ func (tx *Tx) DirectSessions() ([]Session, error) {
 	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'direct' ORDER BY id`)
 }
 
+// PeopleAt returns the ids of those whose direct chat a place is, as far as
+// sessions know: nobody where none was ever opened there.
+func (tx *Tx) PeopleAt(at core.Address) ([]string, error) {
+	sessions, err := all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE kind = 'direct' AND address = $1 ORDER BY id`,
+		formatAddress(at.InThread("")))
+	var out []string
+	for _, s := range sessions {
+		if key, err := core.ParseSessionKey(s.Key); err == nil {
+			out = append(out, key.Peer)
+		}
+	}
+	return out, err
+}
+
 // SessionsWith returns the ids of the sessions that have rows of a person, or
 // rows with a text anywhere in them, or turns of the person. The text is looked
 // for in the JSON of the rows, so it takes as long as reading all of them.
