@@ -7,6 +7,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -19,6 +20,7 @@ const (
 	AlertCompletionBlocked AlertKind = "completion_blocked" // about the account that could not deliver it
 	AlertCompletionBacklog AlertKind = "completion_backlog" // about the tree of a session
 	AlertDiskNearlyFull    AlertKind = "disk_nearly_full"   // about the store's folder
+	AlertBotLoop           AlertKind = "bot_loop"           // about the conversation in which two bots may answer each other
 	AlertBudgetSpent       AlertKind = "budget_spent"       // about the agent whose limits are used up
 )
 
@@ -84,6 +86,12 @@ func (a *App) completionBacklog(tx *store.Tx, run core.Run, n, most int) error {
 // budgetSpent tells that the limits of an agent ended a turn.
 func (a *App) budgetSpent(tx *store.Tx, over *agent.BudgetError) error {
 	return a.alert(tx, AlertBudgetSpent, over.Agent, budgetTrouble(over))
+}
+
+// botLoop tells that a bot is not heard in a conversation for a while.
+func (a *App) botLoop(tx *store.Tx, place core.Address, bot string) error {
+	a.log.Warn("a bot is not heard for a while: two bots may be answering each other", "place", place.String(), "bot", bot, "for", policy.LoopSilence)
+	return a.alert(tx, AlertBotLoop, place.String(), loopTrouble(place.String(), bot))
 }
 
 // The disk is looked at every diskEvery.

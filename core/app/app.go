@@ -227,7 +227,7 @@ func (a *App) join() error {
 			reader, _ := a.adapter(channel, account).(core.HistoryReader)
 			return reader
 		},
-		Kernel: a.kernel, Poster: a.delivery, Guard: guard, Go: a.Go,
+		Kernel: a.kernel, Poster: a.delivery, Guard: guard, OnLoop: a.botLoop, Go: a.Go,
 	})
 	a.accounts, err = a.openAccounts(a.opts.Config)
 	return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -39,7 +40,7 @@ type FindingView struct {
 
 // AlertView is one alert that was given lately.
 type AlertView struct {
-	// Kind of trouble: account_stopped, completion_blocked, completion_backlog, disk_nearly_full or budget_spent.
+	// Kind of trouble: account_stopped, completion_blocked, completion_backlog, disk_nearly_full, budget_spent or bot_loop.
 	Kind string `json:"kind"`
 	// What it is about.
 	Subject string `json:"subject"`
@@ -96,7 +97,7 @@ func (v Views) Doctor(tx *store.Tx) (DoctorView, error) {
 	if d.Schema, err = store.SchemaVersion(); err != nil {
 		return d, err
 	}
-	for _, look := range []func(*store.Tx, *DoctorView) error{v.lookAtOutbox, v.lookAtUnsent, v.lookAtRuns, v.lookAtBindings, v.lookAtAlerts} {
+	for _, look := range []func(*store.Tx, *DoctorView) error{v.lookAtOutbox, v.lookAtUnsent, v.lookAtRuns, v.lookAtBindings, v.lookAtLoops, v.lookAtAlerts} {
 		if err := look(tx, &d); err != nil {
 			return d, err
 		}
@@ -157,6 +158,19 @@ func (v Views) lookAtBindings(tx *store.Tx, d *DoctorView) error {
 				Text: "a bound thread cannot be written to: " + b.SuspendReason, Remedy: "unlock the thread, or end it: `skein bindings end " + b.ID + "`",
 			})
 		}
+	}
+	return err
+}
+
+// lookAtLoops finds the bots that are not heard at present.
+func (v Views) lookAtLoops(tx *store.Tx, d *DoctorView) error {
+	talks, err := tx.SilencedTalks(v.Now, listMax)
+	for _, t := range talks {
+		_, bot, _ := strings.Cut(t.Bot, ":")
+		text, remedy := loopTrouble(t.Place, bot).inEnglish()
+		d.Add(FindingView{
+			Level: LevelNotice, Code: string(AlertBotLoop), Subject: t.Place, Text: text, Remedy: remedy, Since: t.Until.Add(-policy.LoopSilence),
+		})
 	}
 	return err
 }

@@ -59,6 +59,7 @@ func keeps(r config.Retention) []kept {
 		{store.GrownAlerts, r.EventsDays},
 		{store.GrownTurns, r.EventsDays},
 		{store.GrownPace, 1}, // it counts for a minute
+		{store.GrownTalks, 1},
 		{store.GrownArchived, r.ArchivedDays},
 		{store.GrownTranscript, r.TranscriptDays},
 		{store.GrownMedia, r.TranscriptDays},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/skein-bot/skein/core/agent"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -44,6 +45,15 @@ func budgetTrouble(over *agent.BudgetError) trouble {
 	return trouble{
 		func(w words.Language) string { return w.AlertBudget(over.Agent, over.Key, over.Limit, over.Spent) },
 		func(w words.Language) string { return w.AlertBudgetRemedy(over.Agent) },
+	}
+}
+
+func loopTrouble(place, bot string) trouble {
+	return trouble{
+		func(w words.Language) string {
+			return w.AlertBotLoop(bot, policy.LoopEvents, place, policy.LoopSilence, policy.LoopWindow)
+		},
+		words.Language.AlertBotLoopRemedy,
 	}
 }
 

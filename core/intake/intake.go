@@ -115,19 +115,19 @@ type Options struct {
 	// Guard refuses an update of an account that another node has meanwhile; nil
 	// where no other node serves the store.
 	Guard func(tx *store.Tx, channel, account string) error
+	// OnLoop is called in the transaction of the message after which a bot is not
+	// heard in a place for a while; nil for nobody to tell.
+	OnLoop func(tx *store.Tx, place core.Address, bot string) error
 	// Go runs the part of a command that is outside the store, in a goroutine
 	// that the runtime waits for.
 	Go func(func(ctx context.Context))
 }
 
 // Service is the inbound pipeline, for all accounts.
-type Service struct {
-	Options
-	loops *loopGuard
-}
+type Service struct{ Options }
 
 // New returns a service.
-func New(o Options) *Service { return &Service{o, newLoopGuard()} }
+func New(o Options) *Service { return &Service{o} }
 
 // Account returns the core.Intake of one account.
 func (s *Service) Account(channel, account string) core.Intake {
@@ -246,12 +246,14 @@ func (s *Service) handle(tx *store.Tx, m core.Message, before *past) (after func
 		return nil, err
 	}
 	cmd, isCommand := command.Parse(m.Text)
-	talk, now := talkOf(m), s.World.Now()
 	request := s.asks(m, cmd, isCommand)
-	request.Bound, request.Looping = free, m.Author.Bot && s.loops.silenced(talk, now)
+	request.Bound = free
 	decision := policy.Decide(request)
-	if m.Author.Bot && (decision.Allowed() || decision.Reason == policy.ReasonBotLoop) {
-		tx.OnCommit(func() { s.loops.note(talk, now) })
+	if m.Author.Bot && decision.Allowed() {
+		if request.Looping, err = s.looping(tx, m); err != nil {
+			return nil, err
+		}
+		decision = policy.Decide(request)
 	}
 	if !decision.Allowed() {
 		s.Log.Info("a message was not taken", "address", m.Address.String(), "author", m.Author.ID, "decision", decision)

@@ -21,8 +21,8 @@
 // of the platform count, byte for byte; display names never do.
 //
 // Every decision carries its Reason and the configuration key behind it, for
-// the log. A limiter of loops between bots joins in front of the mention gate
-// as one more reason; the caller will count, Decide will judge.
+// the log. Talk limits how often another bot is heard in a conversation, so that
+// two bots do not answer each other for ever.
 //
 // # Tools
 //

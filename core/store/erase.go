@@ -26,7 +26,7 @@ func (tx *Tx) NewErasure() *Erasure { return &Erasure{tx: tx, counts: make(map[s
 
 // erasedTables are the tables in the order in which they are counted.
 var erasedTables = [...]string{
-	"session", "transcript", "turn", "run", "binding", "inbox", "outbox", "history", "media", "usage_day", "pace", "once_notice", "dedupe",
+	"session", "transcript", "turn", "run", "binding", "inbox", "outbox", "history", "media", "usage_day", "pace", "loop_guard", "once_notice", "dedupe",
 }
 
 // Counts returns what was done, tables without anything included, or the first
@@ -172,6 +172,7 @@ func (e *Erasure) Person(person string) {
 	e.remove("history", "owner = $1", person)
 	e.remove("usage_day", "owner = $1", person)
 	e.remove("pace", "person = $1", person)
+	e.remove("loop_guard", "bot = $1", person)
 	suffix := "/" + person
 	n := utf8.RuneCountInString(suffix)
 	e.remove("once_notice", "LENGTH(key) >= $1 AND SUBSTR(key, LENGTH(key) - $1 + 1) = $2", n, suffix)

@@ -21,6 +21,7 @@ const (
 	GrownTurns      Grown = "turns"      // turns that have ended, with their tool calls, of all sessions; their transcript stays
 	GrownAlerts     Grown = "alerts"     // alerts, from when they happened last
 	GrownPace       Grown = "pace"       // how fast people write, from their last message
+	GrownTalks      Grown = "talks"      // how often bots write, from their last message
 	GrownMedia      Grown = "media"      // pictures that came with messages, from their arrival
 	GrownUsage      Grown = "usage"      // what people used, from the end of the day
 	GrownSpend      Grown = "spend"      // what requests spent in which no run lives, from their last call
@@ -73,6 +74,7 @@ func (tx *Tx) Oldest(g Grown) (at core.Millis, err error) {
 		GrownTurns:      `SELECT COALESCE(MIN(at), 0) FROM ` + turnHead,
 		GrownAlerts:     `SELECT COALESCE(MIN(last_at), 0) FROM alert`,
 		GrownPace:       `SELECT COALESCE(MIN(at), 0) FROM pace`,
+		GrownTalks:      `SELECT COALESCE(MIN(at), 0) FROM loop_guard`,
 		GrownMedia:      `SELECT COALESCE(MIN(at), 0) FROM media`,
 		GrownUsage:      `SELECT COALESCE((MIN(day) + 1) * ` + strconv.Itoa(dayMillis) + `, 0) FROM usage_day`,
 		GrownSpend:      `SELECT COALESCE(MIN(at), 0) FROM ` + spendHead,
@@ -133,6 +135,8 @@ func (tx *Tx) Sweep(g Grown, before core.Millis, limit int) (n int64, err error)
 			int64(before), limit)
 	case GrownPace:
 		return tx.exec(`DELETE FROM pace WHERE person IN (SELECT person FROM pace WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
+	case GrownTalks:
+		return tx.exec(`DELETE FROM loop_guard WHERE (bot, place) IN (SELECT bot, place FROM loop_guard WHERE at < $1 ORDER BY at LIMIT $2)`, int64(before), limit)
 	case GrownArchived:
 		return tx.sweepArchived(before, limit)
 	}

@@ -14,6 +14,8 @@ const (
 	kAgentsUnbound
 	kAlertAccountStopped
 	kAlertAccountStoppedRemedy
+	kAlertBotLoop
+	kAlertBotLoopRemedy
 	kAlertBudget
 	kAlertBudgetRemedy
 	kAlertCompletionBacklog
@@ -380,6 +382,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "unbound"},
 		kAlertAccountStopped:          {other: "the account {account} has stopped: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew."},
+		kAlertBotLoop:                 {other: "the bot {bot} wrote {limit:int} messages within {window:duration} in {place}, as if two bots answered each other; it is not heard there for {silence:duration}"},
+		kAlertBotLoopRemedy:           {other: "Set allowBots of that place to \"mentions\" or false, or have the other bot stop answering."},
 		kAlertBudget:                  {other: "the agent {agent} has used up {key}: {spent} of {limit}"},
 		kAlertBudgetRemedy:            {other: "`skein usage` shows what was used; agents.entries.{agent}.limits and agents.defaults.limits set the limits."},
 		kAlertCompletionBacklog:       {other: "the outcomes of {n:int} tasks of {tree} were told to nobody; at {most:int} it gets no further sub-agents"},
@@ -696,6 +700,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "nicht gebunden"},
 		kAlertAccountStopped:          {other: "das Konto {account} wurde angehalten: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Berichtige seine Zugangsdaten, oder beende das andere Programm, das sie benutzt; es startet wieder, wenn das Gateway seine Konfiguration neu liest."},
+		kAlertBotLoop:                 {other: "der Bot {bot} hat in {place} innerhalb von {window:duration} {limit:int} Nachrichten geschrieben, als antworteten zwei Bots einander; er wird dort {silence:duration} lang nicht gehört"},
+		kAlertBotLoopRemedy:           {other: "Setz allowBots dieses Ortes auf \"mentions\" oder false, oder sorg dafür, dass der andere Bot nicht mehr antwortet."},
 		kAlertBudget:                  {other: "der Agent {agent} hat {key} verbraucht: {spent} von {limit}"},
 		kAlertBudgetRemedy:            {other: "`skein usage` zeigt, was verbraucht wurde; agents.entries.{agent}.limits und agents.defaults.limits setzen die Grenzen."},
 		kAlertCompletionBacklog:       {other: "die Ergebnisse von {n:int} Aufgaben von {tree} wurden niemandem mitgeteilt; bei {most:int} bekommt es keine weiteren Sub-Agenten"},
@@ -1012,6 +1018,8 @@ var shipped = [...]table{
 		kAgentsUnbound:                {other: "sin vincular"},
 		kAlertAccountStopped:          {other: "la cuenta {account} se ha detenido: {cause:detail}"},
 		kAlertAccountStoppedRemedy:    {other: "Corrige sus credenciales o cierra el otro programa que las usa; vuelve a arrancar cuando el gateway lea de nuevo su configuración."},
+		kAlertBotLoop:                 {other: "el bot {bot} escribió {limit:int} mensajes en {window:duration} en {place}, como si dos bots se respondieran; allí no se le escucha durante {silence:duration}"},
+		kAlertBotLoopRemedy:           {other: "Pon allowBots de ese lugar en \"mentions\" o false, o haz que el otro bot deje de responder."},
 		kAlertBudget:                  {other: "el agente {agent} agotó {key}: {spent} de {limit}"},
 		kAlertBudgetRemedy:            {other: "`skein usage` muestra lo que se usó; agents.entries.{agent}.limits y agents.defaults.limits fijan los límites."},
 		kAlertCompletionBacklog:       {other: "nadie conoce el resultado de {n:int} tareas de {tree}; con {most:int} no recibirá más subagentes"},

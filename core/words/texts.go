@@ -44,6 +44,14 @@ func (l Language) AlertAccountStopped(account string, cause string) string {
 // AlertAccountStoppedRemedy is "alert.account-stopped.remedy": Correct its credentials, or end the other program that uses them; it starts again when the gateway reads its configuration anew.
 func (l Language) AlertAccountStoppedRemedy() string { return l.say(kAlertAccountStoppedRemedy) }
 
+// AlertBotLoop is "alert.bot-loop": the bot {bot} wrote {limit:int} messages within {window:duration} in {place}, as if two bots answered each other; it is not heard there for {silence:duration}
+func (l Language) AlertBotLoop(bot string, limit int, place string, silence time.Duration, window time.Duration) string {
+	return l.say(kAlertBotLoop, arg{"bot", bot}, arg{"limit", limit}, arg{"place", place}, arg{"silence", silence}, arg{"window", window})
+}
+
+// AlertBotLoopRemedy is "alert.bot-loop.remedy": Set allowBots of that place to "mentions" or false, or have the other bot stop answering.
+func (l Language) AlertBotLoopRemedy() string { return l.say(kAlertBotLoopRemedy) }
+
 // AlertBudget is "alert.budget": the agent {agent} has used up {key}: {spent} of {limit}
 func (l Language) AlertBudget(agent string, key string, limit string, spent string) string {
 	return l.say(kAlertBudget, arg{"agent", agent}, arg{"key", key}, arg{"limit", limit}, arg{"spent", spent})

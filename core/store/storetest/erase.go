@@ -45,6 +45,9 @@ func testErasure(s *suite) {
 		if err := tx.InsertMedia(store.Media{ID: "m1", Session: own.ID, Type: "image/png", Data: "x"}); err != nil {
 			return err
 		}
+		if _, err := tx.LockTalk(person, "c:x:1", 5); err != nil {
+			return err
+		}
 		if _, err := tx.LockPace(person, 5); err != nil {
 			return err
 		}
@@ -101,6 +104,7 @@ func testErasure(s *suite) {
 		"media":       {Table: "media", Removed: 1, Emptied: 0},
 		"usage_day":   {Table: "usage_day", Removed: 1, Emptied: 0},
 		"pace":        {Table: "pace", Removed: 1, Emptied: 0},
+		"loop_guard":  {Table: "loop_guard", Removed: 1, Emptied: 0},
 		"once_notice": {Table: "once_notice", Removed: 1, Emptied: 0},
 		"dedupe":      {Table: "dedupe", Removed: 1, Emptied: 0},
 	}, got)

@@ -41,6 +41,47 @@ func testRacePace(s *suite) {
 	require.Equal(s, units, do(s, func(tx *store.Tx) (store.Pace, error) { return tx.LockPace("c:a", 10) }).Missed)
 }
 
+func testTalk(s *suite) {
+	lock := func(bot, place string, at core.Millis) store.Talk {
+		return do(s, func(tx *store.Tx) (store.Talk, error) { return tx.LockTalk(bot, place, at) })
+	}
+	silenced := func(now core.Millis) []store.Talk {
+		return get(s, func(tx *store.Tx) ([]store.Talk, error) { return tx.SilencedTalks(now, 10) })
+	}
+	require.Equal(s, store.Talk{Bot: "c:a", Place: "c:x:1"}, lock("c:a", "c:x:1", 10))
+	want := store.Talk{Bot: "c:a", Place: "c:x:1", Recent: "1 2", Until: 50}
+	s.write(func(tx *store.Tx) error { return tx.SetTalk(want) })
+	require.Equal(s, store.Talk{Bot: "c:a", Place: "c:x:2"}, lock("c:a", "c:x:2", 20), "each place for itself")
+	require.Equal(s, store.Talk{Bot: "c:b", Place: "c:x:1"}, lock("c:b", "c:x:1", 30), "each bot for itself")
+	s.reopen()
+	require.Equal(s, want, lock("c:a", "c:x:1", 40), "a silence holds over a restart")
+	require.Equal(s, []store.Talk{want}, silenced(49))
+	require.Empty(s, silenced(50))
+	require.Equal(s, core.Millis(20), s.oldest(store.GrownTalks))
+	require.Equal(s, int64(1), s.sweep(store.GrownTalks, 30, 10))
+	require.Equal(s, core.Millis(30), s.oldest(store.GrownTalks))
+}
+
+// testRaceTalk: of many messages at once none is left uncounted.
+func testRaceTalk(s *suite) {
+	const units = 30
+	var wg sync.WaitGroup
+	for range units {
+		wg.Go(func() {
+			s.write(func(tx *store.Tx) error {
+				t, err := tx.LockTalk("c:a", "c:x:1", 10)
+				if err != nil {
+					return err
+				}
+				t.Until++
+				return tx.SetTalk(t)
+			})
+		})
+	}
+	wg.Wait()
+	require.EqualValues(s, units, do(s, func(tx *store.Tx) (store.Talk, error) { return tx.LockTalk("c:a", "c:x:1", 10) }).Until)
+}
+
 func testTurnsOf(s *suite) {
 	session := s.session()
 	turn := func(owner string, kind store.InboxKind, at core.Millis) {

@@ -19,7 +19,7 @@ func (s *suite) sweep(g store.Grown, before core.Millis, limit int) int64 {
 
 func testRetention(s *suite) {
 	all := []store.Grown{store.GrownDedupe, store.GrownOutbox, store.GrownNotices, store.GrownArchived, store.GrownTranscript,
-		store.GrownTurns, store.GrownAlerts, store.GrownPace, store.GrownUsage, store.GrownSpend, store.GrownSpendDays, store.GrownHistory}
+		store.GrownTurns, store.GrownAlerts, store.GrownPace, store.GrownTalks, store.GrownUsage, store.GrownSpend, store.GrownSpendDays, store.GrownHistory}
 	for _, g := range all {
 		require.Zero(s, s.oldest(g), "%s of an empty store", g)
 		require.Zero(s, s.sweep(g, 1_000, 100), "%s", g)

@@ -94,6 +94,7 @@ func Run(t *testing.T, b Backend) {
 		{"RetentionOfTurns", testRetentionOfTurns},
 		{"RetentionOfTranscripts", testRetentionOfTranscripts},
 		{"Pace", testPace},
+		{"Talk", testTalk},
 		{"TurnsOf", testTurnsOf},
 		{"Alerts", testAlerts},
 		{"Troubles", testTroubles},
@@ -118,6 +119,7 @@ func Run(t *testing.T, b Backend) {
 		{"RaceFence", testRaceFence},
 		{"RaceRelease", testRaceRelease},
 		{"RacePace", testRacePace},
+		{"RaceTalk", testRaceTalk},
 		{"RaceSpend", testRaceSpend},
 	}
 	for _, p := range parts {
