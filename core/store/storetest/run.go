@@ -93,7 +93,13 @@ func testRuns(s *suite) {
 
 func testRunLists(s *suite) {
 	// 1 asked for 2 and 3; 2's session asked for 4, which ended.
-	for i, sessions := range [][2]int64{{10, 11}, {10, 12}, {11, 13}, {11, 13}} {
+	var grandchild int64
+	s.write(func(tx *store.Tx) error {
+		made, err := tx.InsertSession(store.Session{Key: "agent:main:subagent:13", Agent: "main", Kind: core.SessionSubagent, Parent: 11, CreatedAt: 1, UsedAt: 1})
+		grandchild = made.ID
+		return err
+	})
+	for i, sessions := range [][2]int64{{10, 11}, {10, 12}, {11, grandchild}, {11, grandchild}} {
 		r := newRun(i+1, sessions[0], sessions[1])
 		if i >= 2 {
 			r.RequesterRun, r.RequesterTurn, r.Root = "01RUN01", 6, "01RUN01"
@@ -117,7 +123,7 @@ func testRunLists(s *suite) {
 	}
 	require.Equal(s, []string{"01RUN03", "01RUN04"}, of(500))
 	require.Equal(s, []string{"01RUN04"}, of(501))
-	bound := s.bind(newBinding("b1", "t1", 13))
+	bound := s.bind(newBinding("b1", "t1", grandchild))
 	require.Equal(s, []string{"01RUN03", "01RUN04"}, of(501), "its session is bound")
 	s.update(ended(bound, 700))
 	require.Equal(s, []string{"01RUN04"}, of(501))
@@ -135,8 +141,8 @@ func testRunLists(s *suite) {
 	require.Equal(s, []string{"01RUN01", "01RUN02"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.RunsByPrefix("01RUN", 2) }))
 	require.Empty(s, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.RunsByPrefix("02", 2) }))
 
-	require.Equal(s, "01RUN04", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LatestRunOfSession(13) }).ID)
-	require.Equal(s, "01RUN04", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(13) }).ID)
+	require.Equal(s, "01RUN04", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LatestRunOfSession(grandchild) }).ID)
+	require.Equal(s, "01RUN04", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(grandchild) }).ID)
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveRunOfSession(99) })
 	require.Equal(s, "01RUN02", get(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveTaskName(10, "task2") }).ID)
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveTaskName(11, "task3") })
