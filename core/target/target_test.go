@@ -69,7 +69,11 @@ func (r *rig) child(of int64, key, label, taskName string) core.Run {
 		if run.Completion, err = tx.NextCompletion(s.ID); err != nil {
 			return err
 		}
-		return tx.InsertRun(run)
+		if err := tx.InsertRun(run); err != nil {
+			return err
+		}
+		_, err = tx.InsertInbox(store.Inbox{Session: s.ID, Kind: store.InboxTask, Lane: store.LaneSubagent, Run: run.ID, Body: "{}", At: run.CreatedAt})
+		return err // it moves
 	})
 	return run
 }
