@@ -19,6 +19,7 @@ func (d *decoder) check(c *Config) {
 	d.checkRules(c)
 	d.checkAgents(c)
 	d.checkPrices(c)
+	d.checkCredentials(c)
 	d.checkTools(c)
 	d.checkRoutes(c)
 	d.checkAgentNames(c)

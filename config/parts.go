@@ -10,20 +10,19 @@ type Part string
 
 // The optional parts.
 const (
-	PartTelegram    Part = "telegram"
-	PartDiscord     Part = "discord"
-	PartMatrix      Part = "matrix"
-	PartIMessage    Part = "imessage"
-	PartWebChat     Part = "webchat"
-	PartPlugins     Part = "plugins"
-	PartSkills      Part = "skills"
-	PartCron        Part = "cron"
-	PartProjects    Part = "projects"
-	PartHTTP        Part = "http"
-	PartDelegate    Part = "delegate"
-	PartApproval    Part = "approval"
-	PartCredentials Part = "credentials of agents"
-	PartPairing     Part = "pairing"
+	PartTelegram Part = "telegram"
+	PartDiscord  Part = "discord"
+	PartMatrix   Part = "matrix"
+	PartIMessage Part = "imessage"
+	PartWebChat  Part = "webchat"
+	PartPlugins  Part = "plugins"
+	PartSkills   Part = "skills"
+	PartCron     Part = "cron"
+	PartProjects Part = "projects"
+	PartHTTP     Part = "http"
+	PartDelegate Part = "delegate"
+	PartApproval Part = "approval"
+	PartPairing  Part = "pairing"
 )
 
 // Parts is the set of optional parts that a build has.
@@ -34,7 +33,7 @@ func AllParts() Parts {
 	return Parts{
 		PartTelegram, PartDiscord, PartMatrix, PartIMessage, PartWebChat, PartPlugins, PartSkills, PartCron,
 		PartProjects, PartHTTP, PartDelegate, PartApproval,
-		PartCredentials, PartPairing,
+		PartPairing,
 	}
 }
 
@@ -71,12 +70,10 @@ func (c *Config) uses() []use {
 	add(len(c.Cron.Jobs) > 0, PartCron, "cron", "jobs")
 	add(len(c.Agents.Projects) > 0, PartProjects, "agents", "projects")
 	add(len(c.Tools.Approval.Require)+len(c.Tools.Approval.Approvers) > 0, PartApproval, "tools", "approval")
-	written := func(part Part, path ...string) { add(c.source.tree.At(path...) != nil, part, path...) }
 	for _, id := range c.AgentIDs() {
 		a := c.Agents.Entries[id]
 		add(len(a.Skills) > 0, PartSkills, "agents", "entries", id, "skills")
 		add(a.Subagents.Delegate.Enabled, PartDelegate, "agents", "entries", id, "subagents", "delegate")
-		written(PartCredentials, "agents", "entries", id, "auth")
 	}
 	return found
 }

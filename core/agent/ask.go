@@ -23,26 +23,40 @@ const (
 	modelCooldown = time.Minute
 )
 
-// candidate is a model that a call may go to.
+// candidate is a model that a call may go to, with one of the credentials that
+// it may be called with.
 type candidate struct {
 	ref  string
 	info model.Info
+	way  Way
+	// err is why it cannot be asked at all.
+	err error
 }
 
-// candidates returns the turn's model and the agent's fallbacks in the order
-// in which they are asked, and how many of them are ready.
+// candidates returns the turn's model and the agent's fallbacks, each with the
+// agent's own credential and the shared one, in the order in which they are
+// asked, and how many of them are ready.
 func (t *turn) candidates() (out []candidate, ready int) {
 	now := t.r.opts.World.Now()
 	byKey := make(map[model.Key]candidate)
 	var keys []model.Key
+	add := func(k model.Key, c candidate) {
+		if _, known := byKey[k]; !known {
+			byKey[k] = c
+			keys = append(keys, k)
+		}
+	}
 	for _, ref := range t.modelRefs() {
 		if _, usable := t.offers[ref]; !usable {
 			continue
 		}
-		c := candidate{ref, t.r.opts.Catalogue.Info(ref)}
-		if _, known := byKey[c.info.Key]; !known {
-			byKey[c.info.Key] = c
-			keys = append(keys, c.info.Key)
+		info := t.r.opts.Catalogue.Info(ref)
+		ways, err := t.r.opts.Catalogue.Ways(t.l.Session.Agent, ref)
+		if err != nil {
+			add(model.Key{Model: ref}, candidate{ref: ref, info: info, err: err})
+		}
+		for _, w := range ways {
+			add(w.Key, candidate{ref: ref, info: info, way: w})
 		}
 	}
 	for _, k := range t.r.cooldowns.Order(keys, now) {
@@ -59,10 +73,15 @@ func (t *turn) modelRefs() []string { return append([]string{t.modelRef()}, t.de
 
 // call asks the turn's model, and where that fails the agent's fallbacks, in
 // order; not after a refusal, which is an answer, and not where a budget is
-// spent. A model that failed cools down: for a while it is asked last.
+// spent. A model that failed cools down: for a while it is asked last. What one
+// credential failed at because of the request is not tried with another one.
 func (t *turn) call(ctx context.Context) (item model.Item, err error) {
 	list, ready := t.candidates()
+	hopeless := "" // the model that cannot answer this request
 	for i, c := range list {
+		if i > 0 && c.ref == hopeless {
+			continue
+		}
 		patience := modelWaitAlone
 		t.offer = t.offers[c.ref]
 		if i+1 < ready {
@@ -71,16 +90,19 @@ func (t *turn) call(ctx context.Context) (item model.Item, err error) {
 		item, err = t.askFitting(ctx, c, patience)
 		switch {
 		case err == nil:
-			t.r.cooldowns.Clear(c.info.Key)
+			t.r.cooldowns.Clear(c.way.Key)
 			return item, nil
 		case context.Cause(ctx) != nil || model.ClassOf(err) == model.Refused || over(err):
 			return item, err
 		}
-		if d := cooldown(err); d > 0 {
-			t.r.cooldowns.Note(c.info.Key, t.r.opts.World.Now().Add(d))
+		switch d := cooldown(err); {
+		case d == 0:
+			hopeless = c.ref
+		case c.err == nil:
+			t.r.cooldowns.Note(c.way.Key, t.r.opts.World.Now().Add(d))
 		}
 		if i+1 < len(list) {
-			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", c.ref, "next", list[i+1].ref, "error", err)
+			t.r.opts.Log.Warn("a model failed; the next one is asked", "model", c.ref, "own_credential", c.way.Own, "next", list[i+1].ref, "error", err)
 		}
 	}
 	return item, err
@@ -106,13 +128,13 @@ func cooldown(err error) time.Duration {
 // longer than patience in all. What failed calls used counts too; usage is that
 // of the last one.
 func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (model.Item, model.Usage, error) {
-	provider, id, err := t.r.opts.Catalogue.Model(c.ref)
-	if err != nil {
-		return model.Item{}, model.Usage{}, err
+	if c.err != nil {
+		return model.Item{}, model.Usage{}, c.err
 	}
-	req := t.request(id)
+	req := t.request(c.way.ID)
 	req.MaxTokens = c.info.MaxTokens
 	if c.info.Vision {
+		var err error
 		if req.Items, err = t.withPictures(ctx, req.Items); err != nil {
 			return model.Item{}, model.Usage{}, err
 		}
@@ -121,7 +143,7 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		if err := t.afford(ctx); err != nil {
 			return model.Item{}, model.Usage{}, err
 		}
-		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
+		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, c.way.Provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
 		t.spend(c.ref, usage)
 		if err == nil {
 			item.At = t.r.opts.World.Now()

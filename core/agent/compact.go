@@ -94,7 +94,7 @@ func (t *turn) summary(ctx context.Context, ref string, h history, p plan, limit
 func (t *turn) summariseByAny(ctx context.Context, h history, p plan, limit int) (text string, err error) {
 	list, _ := t.candidates()
 	for _, c := range list {
-		if text, err = t.summarise(ctx, c.ref, h, p, limit); err == nil || context.Cause(ctx) != nil || over(err) {
+		if text, err = t.summarise(ctx, c, h, p, limit); err == nil || context.Cause(ctx) != nil || over(err) {
 			return text, err
 		}
 	}

@@ -49,10 +49,13 @@ type ContextFile struct {
 type Catalogue interface {
 	// Agent returns a definition; ok is false if it is not configured any more.
 	Agent(id string) (def Definition, ok bool)
-	// Model resolves "<provider>/<model id>".
-	Model(ref string) (p model.Provider, id string, err error)
-	// Info returns what is known about a model; of one that is not configured,
-	// its Key and a window alone.
+	// Ways returns how an agent may ask a model, "<provider>/<model id>": with a
+	// credential of its own first, then with the shared one where it may use
+	// that. The error, a *core.Error or *model.Error, says why it can ask it in
+	// no way.
+	Ways(agentID, ref string) ([]Way, error)
+	// Info returns what is known about a model; of one that is not configured, a
+	// window alone.
 	Info(ref string) model.Info
 	// Tools returns the tools of a turn after every stage of the policy. An
 	// error, of code no_tools, ends the turn before it calls a model: the agent
@@ -60,6 +63,17 @@ type Catalogue interface {
 	Tools(ctx context.Context, scope Scope) (Offer, error)
 	// Limits returns the settings that apply to every turn.
 	Limits() Limits
+}
+
+// Way is one way to ask a model: an endpoint, with one credential.
+type Way struct {
+	Provider model.Provider
+	ID       string // of the model, as the provider knows it
+	// Key names the credential with the model, for cooldowns; two names of one
+	// thing have the same.
+	Key model.Key
+	// Own is set where the credential is the agent's own.
+	Own bool
 }
 
 // Limits apply to every turn.

@@ -35,15 +35,15 @@ var errNoSummary = errors.New("the model wrote no summary")
 // summarise has the model put the part of h that p leaves out into at most
 // limit tokens. Long parts are read in several calls, each with the summary of
 // what came before. The usage counts failed calls too.
-func (t *turn) summarise(ctx context.Context, ref string, h history, p plan, limit int) (text string, err error) {
-	window := t.window(ref)
-	room := t.r.sizes.unscale(ref, window.soft()) - limit - tokens(summaryPrompt)
+func (t *turn) summarise(ctx context.Context, c candidate, h history, p plan, limit int) (text string, err error) {
+	window := t.window(c.ref)
+	room := t.r.sizes.unscale(c.ref, window.soft()) - limit - tokens(summaryPrompt)
 	parts := summaryInput(h, p, max(room, 500))
 	for n, part := range parts {
 		if text != "" {
 			part = "Summary of what came before:\n" + text + "\n\nWhat came after:\n" + part
 		}
-		if text, err = t.summaryCall(ctx, ref, n, part, limit); err != nil {
+		if text, err = t.summaryCall(ctx, c, n, part, limit); err != nil {
 			return "", err
 		}
 	}
@@ -52,13 +52,12 @@ func (t *turn) summarise(ctx context.Context, ref string, h history, p plan, lim
 
 // summaryCall is one call for a summary of one part. It asks the same model a
 // few times where that fails in passing.
-func (t *turn) summaryCall(ctx context.Context, ref string, n int, part string, limit int) (string, error) {
-	provider, id, err := t.r.opts.Catalogue.Model(ref)
-	if err != nil {
-		return "", err
+func (t *turn) summaryCall(ctx context.Context, c candidate, n int, part string, limit int) (string, error) {
+	if c.err != nil {
+		return "", c.err
 	}
 	req := model.Request{
-		ID: fmt.Sprintf("%d/%d/%d/summary/%d", t.l.Session.ID, t.l.Turn.ID, t.seq, n), Model: id, Agent: t.def.ID,
+		ID: fmt.Sprintf("%d/%d/%d/summary/%d", t.l.Session.ID, t.l.Turn.ID, t.seq, n), Model: c.way.ID, Agent: t.def.ID,
 		System: fmt.Sprintf(summaryPrompt, limit*2/3), Items: []model.Item{{Kind: model.User, Text: part}},
 	}
 	patience := modelWait
@@ -66,8 +65,8 @@ func (t *turn) summaryCall(ctx context.Context, ref string, n int, part string, 
 		if err := t.afford(ctx); err != nil {
 			return "", err
 		}
-		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, provider, req, model.Options{Stall: t.lim.Stall})
-		t.spend(ref, usage)
+		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, c.way.Provider, req, model.Options{Stall: t.lim.Stall})
+		t.spend(c.ref, usage)
 		if cause := context.Cause(ctx); cause != nil {
 			return "", cause
 		}

@@ -29,8 +29,10 @@ func (c catalogue) Agent(id string) (agent.Definition, bool) {
 	return def, ok
 }
 
-// Model implements agent.Catalogue.
-func (c catalogue) Model(ref string) (model.Provider, string, error) { return c.a.live().model(ref) }
+// Ways implements agent.Catalogue.
+func (c catalogue) Ways(agentID, ref string) ([]agent.Way, error) {
+	return c.a.live().ways(agentID, ref)
+}
 
 // toolGrace is how long tools get to stop when their turn is stopped.
 const toolGrace = 5 * time.Second
@@ -85,8 +87,7 @@ func (c subagentConfig) Agents() []string { return c.a.live().cfg.AgentIDs() }
 func (c subagentConfig) Model(id string) string { return c.a.live().agents[id].Model }
 
 func (c subagentConfig) ModelKnown(ref string) bool {
-	_, _, err := c.a.live().model(ref)
-	return err == nil
+	return c.a.live().knows(ref)
 }
 
 func (c subagentConfig) Thinking(id string) string { return c.a.live().agents[id].Thinking }

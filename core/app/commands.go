@@ -42,7 +42,7 @@ func (c commandConfig) Model(agentID string) string { return c.a.live().agents[a
 // FindModel implements command.Config.
 func (c commandConfig) FindModel(name string) (ref string, ok bool) {
 	l := c.a.live()
-	if _, _, err := l.model(name); err == nil {
+	if l.knows(name) {
 		return name, true
 	}
 	refs, _ := l.models()

@@ -23,6 +23,7 @@ type snapshot struct {
 	router    *intake.Router
 	agents    map[string]agent.Definition
 	providers map[string]provider
+	own       map[ownKey]provider // made with the credentials of agents
 	settings  map[accountID]policy.Settings
 	words     words.Language
 }
@@ -30,7 +31,7 @@ type snapshot struct {
 // prepare makes a configuration ready. Providers whose settings did not change
 // are taken from prev.
 func (a *App) prepare(cfg *config.Config, prev *snapshot) (*snapshot, error) {
-	l := &snapshot{cfg: cfg, agents: make(map[string]agent.Definition), providers: make(map[string]provider)}
+	l := &snapshot{cfg: cfg, agents: make(map[string]agent.Definition), providers: make(map[string]provider), own: make(map[ownKey]provider)}
 	l.router, l.settings = router(cfg, a.opts.AgentPlace), allAccess(cfg)
 	if tag := cfg.Messages.Language; tag != "" {
 		w, err := words.Find(tag)

@@ -29,22 +29,31 @@ type provider struct {
 // change are taken from prev.
 func (a *App) addProviders(l, prev *snapshot) error {
 	for name, p := range l.cfg.Models.Providers {
-		made, err := json.Marshal(p)
-		if err != nil {
-			return err
+		var was provider
+		if prev != nil {
+			was = prev.providers[name]
 		}
-		mark := string(made) + p.APIKey.Reveal() + scriptOf(p)
-		if prev != nil && prev.providers[name].mark == mark {
-			l.providers[name] = prev.providers[name]
-			continue
-		}
-		x, err := a.makeProvider(name, p)
+		x, err := a.provider(name, p, was)
 		if err != nil {
 			return fmt.Errorf("models.providers.%s: %w", name, err)
 		}
-		l.providers[name] = provider{x, mark}
+		l.providers[name] = x
 	}
-	return nil
+	return a.addOwn(l, prev)
+}
+
+// provider makes a model provider, or returns was if its settings are the same.
+func (a *App) provider(name string, p config.Provider, was provider) (provider, error) {
+	made, err := json.Marshal(p)
+	if err != nil {
+		return provider{}, err
+	}
+	mark := string(made) + p.APIKey.Reveal() + scriptOf(p)
+	if was.mark == mark {
+		return was, nil
+	}
+	x, err := a.makeProvider(name, p)
+	return provider{x, mark}, err
 }
 
 // scriptOf is the text of a scripted provider's rules, so that an edited file
@@ -107,18 +116,24 @@ func ParseScript(name string, src []byte) ([]scripted.Rule, error) {
 	return rules, nil
 }
 
-// model resolves "<provider>/<model id>".
-func (l *snapshot) model(ref string) (model.Provider, string, error) {
+// model finds the provider of "<provider>/<model id>" and what the
+// configuration says of the model.
+func (l *snapshot) model(ref string) (name string, p config.Provider, m config.Model, err error) {
 	if ref == "" {
-		return nil, "", &model.Error{Class: model.BadRequest, Err: core.Errorf("model_unset", "no model is configured").
+		return "", p, m, &model.Error{Class: model.BadRequest, Err: core.Errorf("model_unset", "no model is configured").
 			WithRemedy("set agents.defaults.model to <provider>/<model id>")}
 	}
-	name, _, info, ok := l.cfg.Model(ref)
-	p, made := l.providers[name]
-	if !ok || !made {
-		return nil, "", words.RefuseModelUnknownHere("model_unknown", ref, l.providerNames())
+	name, p, m, ok := l.cfg.Model(ref)
+	if _, made := l.providers[name]; !ok || !made {
+		return name, p, m, words.RefuseModelUnknownHere("model_unknown", ref, l.providerNames())
 	}
-	return p.Provider, info.ID, nil
+	return name, p, m, nil
+}
+
+// knows reports whether a model can be resolved.
+func (l *snapshot) knows(ref string) bool {
+	_, _, _, err := l.model(ref)
+	return err == nil
 }
 
 func (l *snapshot) providerNames() string {
@@ -155,16 +170,16 @@ const (
 
 // info returns what is known about a model.
 func (l *snapshot) info(ref string) model.Info {
-	name, p, m, ok := l.cfg.Model(ref)
+	_, p, m, ok := l.cfg.Model(ref)
 	if !ok {
-		return model.Info{Key: model.Key{Model: ref}, ContextTokens: windowOfOthers}
+		return model.Info{ContextTokens: windowOfOthers}
 	}
 	window := windowOfOthers
 	if p.Type == config.ProviderAnthropic {
 		window = windowOfAnthropic
 	}
 	return model.Info{
-		Key: model.Key{Credential: credential(name, p), Model: m.ID}, ContextTokens: m.ContextTokens.Or(window), Vision: m.Vision.Or(sees(p.Type, m.ID)), MaxTokens: m.MaxOutputTokens.Or(0),
+		ContextTokens: m.ContextTokens.Or(window), Vision: m.Vision.Or(sees(p.Type, m.ID)), MaxTokens: m.MaxOutputTokens.Or(0),
 		Price: model.Price{
 			In: known(m.Cost.Input), Out: known(m.Cost.Output), CacheRead: known(m.Cost.CacheRead), CacheWrite: known(m.Cost.CacheWrite),
 		},

@@ -2,9 +2,6 @@ package model
 
 // Info is what the configuration knows about a model.
 type Info struct {
-	// Key names the model together with the credential that it is called with;
-	// it is the same for two names of one thing.
-	Key Key
 	// Vision is set where it takes pictures.
 	Vision bool
 	// ContextTokens is how much it reads and writes in one call.

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +93,12 @@ func match(pieces []piece, text string) ([]arg, bool) {
 		if !ok {
 			continue
 		}
-		if args, ok := match(rest, text[n:]); ok {
+		args, ok := match(rest, text[n:])
+		switch again := slices.IndexFunc(args, func(a arg) bool { return a.name == p.name }); {
+		case !ok, again >= 0 && args[again].value != value: // one name, one value
+		case again >= 0:
+			return args, true
+		default:
 			return append(args, arg{p.name, value}), true
 		}
 	}

@@ -218,6 +218,7 @@ const (
 	kRefuseBudgetRunUsd
 	kRefuseChannelGone
 	kRefuseCommandUnknown
+	kRefuseCredentialMissing
 	kRefuseDuration
 	kRefuseFocused
 	kRefuseGivenUp
@@ -586,6 +587,7 @@ var shipped = [...]table{
 		kRefuseBudgetRunUsd:           {other: "the budget of {name} is spent: {spent} of {limit}", remedy: "begin it again with more, as far as the limits allow, or go on without it"},
 		kRefuseChannelGone:            {other: "the channel is not there any more", remedy: "check the channel with skein channels status"},
 		kRefuseCommandUnknown:         {other: "there is no command /{name}", remedy: "/help lists the commands"},
+		kRefuseCredentialMissing:      {other: "the agent {agent} has no credential of its own for {provider}, and may not use the shared one", remedy: "an operator sets agents.entries.{agent}.auth.providers.{provider}.apiKey, or auth.mode \"overlay\""},
 		kRefuseDuration:               {other: "{value:quoted} is not a duration", remedy: "write for example 90m, 2h30m, 1d, 24 (hours), or off"},
 		kRefuseFocused:                {other: "this conversation is already focused on {name} by someone else", remedy: "ask them to /unfocus, or focus elsewhere"},
 		kRefuseGivenUp:                {other: "the binding was given up meanwhile", remedy: "try again"},
@@ -904,6 +906,7 @@ var shipped = [...]table{
 		kRefuseBudgetRunUsd:           {other: "das Budget von {name} ist verbraucht: {spent} von {limit}", remedy: "beginne es noch einmal mit mehr, so weit die Grenzen reichen, oder mach ohne es weiter"},
 		kRefuseChannelGone:            {other: "den Kanal gibt es nicht mehr", remedy: "prüf den Kanal mit skein channels status"},
 		kRefuseCommandUnknown:         {other: "den Befehl /{name} gibt es nicht", remedy: "/help zeigt die Befehle"},
+		kRefuseCredentialMissing:      {other: "der Agent {agent} hat keine eigenen Zugangsdaten für {provider} und darf die gemeinsamen nicht verwenden", remedy: "ein Betreiber setzt agents.entries.{agent}.auth.providers.{provider}.apiKey oder auth.mode \"overlay\""},
 		kRefuseDuration:               {other: "{value:quoted} ist keine Dauer", remedy: "schreib zum Beispiel 90m, 2h30m, 1d, 24 (Stunden) oder off"},
 		kRefuseFocused:                {other: "diese Unterhaltung hat schon jemand anderes an {name} gebunden", remedy: "bitte dort um /unfocus, oder nimm /focus woanders"},
 		kRefuseGivenUp:                {other: "die Bindung wurde inzwischen aufgegeben", remedy: "versuch es noch einmal"},
@@ -1222,6 +1225,7 @@ var shipped = [...]table{
 		kRefuseBudgetRunUsd:           {other: "el presupuesto de {name} está agotado: {spent} de {limit}", remedy: "empiézalo de nuevo con más, hasta donde permitan los límites, o sigue sin ello"},
 		kRefuseChannelGone:            {other: "el canal ya no está", remedy: "revisa el canal con skein channels status"},
 		kRefuseCommandUnknown:         {other: "no existe el comando /{name}", remedy: "/help muestra los comandos"},
+		kRefuseCredentialMissing:      {other: "el agente {agent} no tiene credenciales propias para {provider} y no puede usar las compartidas", remedy: "un operador define agents.entries.{agent}.auth.providers.{provider}.apiKey o auth.mode \"overlay\""},
 		kRefuseDuration:               {other: "{value:quoted} no es una duración", remedy: "escribe por ejemplo 90m, 2h30m, 1d, 24 (horas) u off"},
 		kRefuseFocused:                {other: "otra persona ya vinculó esta conversación a {name}", remedy: "pídele que use /unfocus, o usa /focus en otro lugar"},
 		kRefuseGivenUp:                {other: "la vinculación se abandonó mientras tanto", remedy: "inténtalo de nuevo"},

@@ -788,6 +788,11 @@ func RefuseCommandUnknown(code string, name string) *core.Error {
 	return refusalError(code, kRefuseCommandUnknown, arg{"name", name})
 }
 
+// RefuseCredentialMissing is "refuse.credential-missing": the agent {agent} has no credential of its own for {provider}, and may not use the shared one (an operator sets agents.entries.{agent}.auth.providers.{provider}.apiKey, or auth.mode "overlay")
+func RefuseCredentialMissing(code string, agent string, provider string) *core.Error {
+	return refusalError(code, kRefuseCredentialMissing, arg{"agent", agent}, arg{"provider", provider})
+}
+
 // RefuseDuration is "refuse.duration": {value:quoted} is not a duration (write for example 90m, 2h30m, 1d, 24 (hours), or off)
 func RefuseDuration(code string, value string) *core.Error {
 	return refusalError(code, kRefuseDuration, arg{"value", value})

@@ -216,10 +216,13 @@ func TestRefusals(t *testing.T) {
 func TestRecall(t *testing.T) {
 	de := language(t, "de")
 	tests := map[string]string{
-		English().DetailModelRateLimitedFor(150 * time.Second):         "das Modell hat nicht geantwortet: es nimmt 2 min 30 s lang keine Anfragen mehr an; versuch es danach noch einmal",
-		Language{}.DetailStepLimit(50):                                 de.DetailStepLimit(50),
-		Language{}.DetailAgentGone("a\"{b}"):                           de.DetailAgentGone("a\"{b}"),
-		RefuseQuota("quota", 3, 5).Error():                             "du hast 3 von höchstens 5 laufenden Bindungen (beende mit /unfocus eine, die du nicht mehr brauchst)",
+		English().DetailModelRateLimitedFor(150 * time.Second): "das Modell hat nicht geantwortet: es nimmt 2 min 30 s lang keine Anfragen mehr an; versuch es danach noch einmal",
+		Language{}.DetailStepLimit(50):                         de.DetailStepLimit(50),
+		Language{}.DetailAgentGone("a\"{b}"):                   de.DetailAgentGone("a\"{b}"),
+		RefuseQuota("quota", 3, 5).Error():                     "du hast 3 von höchstens 5 laufenden Bindungen (beende mit /unfocus eine, die du nicht mehr brauchst)",
+		// one name twice
+		RefuseCredentialMissing("x", "main", "y").Error(): "der Agent main hat keine eigenen Zugangsdaten für y und darf die gemeinsamen nicht verwenden" +
+			" (ein Betreiber setzt agents.entries.main.auth.providers.y.apiKey oder auth.mode \"overlay\")",
 		RefuseThreadTimeout("x", 150*time.Minute).Error():              "der Kanal hat nicht rechtzeitig einen Thread geöffnet (Frist: 2 h 30 min) (versuch es noch einmal, oder arbeite ohne Thread)",
 		"it was stopped after many steps without an answer (maxSteps)": "it was stopped after many steps without an answer (maxSteps)",
 		"the extension said {limit}":                                   "the extension said {limit}",

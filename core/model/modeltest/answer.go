@@ -15,6 +15,18 @@ func Say(text string) Answer {
 	return Stream(Text(text), Finish("end"), Usage(10, 2), End())
 }
 
+// ByKey answers by the credential of the request. Any other is refused, and
+// named, as a careless service does.
+func ByKey(answers map[string]Answer) Answer {
+	return func(w http.ResponseWriter, r *http.Request, got Request) {
+		answer, known := answers[got.Key()]
+		if !known {
+			answer = Refuse(http.StatusUnauthorized, "authentication_error", "no such key: "+got.Key())
+		}
+		answer(w, r, got)
+	}
+}
+
 // Stream answers with these events and then ends the body.
 func Stream(events ...Event) Answer {
 	return func(w http.ResponseWriter, _ *http.Request, got Request) {

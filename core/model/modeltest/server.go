@@ -34,6 +34,18 @@ type Request struct {
 	Body     []byte
 }
 
+// Key returns the credential that the request came with, "" for none.
+func (r Request) Key() string {
+	if r.Protocol == Anthropic {
+		return r.Header.Get("X-Api-Key")
+	}
+	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return ""
+	}
+	return key
+}
+
 // Answer answers a request. It runs in the server's goroutine of it.
 type Answer func(w http.ResponseWriter, r *http.Request, got Request)
 
@@ -70,7 +82,7 @@ func (s *Server) On(model string, answers ...Answer) {
 	s.answers[model] = answers
 }
 
-// Take returns the requests since the last Take.
+// Take returns the requests since the last Take, Keys or Asked.
 func (s *Server) Take() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +91,16 @@ func (s *Server) Take() []Request {
 	return got
 }
 
-// Asked returns the models of the requests since the last Take or Asked.
+// Keys returns the credentials of the requests since the last Take, Keys or
+// Asked.
+func (s *Server) Keys() (keys []string) {
+	for _, r := range s.Take() {
+		keys = append(keys, r.Key())
+	}
+	return keys
+}
+
+// Asked returns the models of the requests since the last Take, Keys or Asked.
 func (s *Server) Asked() (models []string) {
 	for _, r := range s.Take() {
 		models = append(models, r.Model)
