@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,90 @@ func TestSessionKeysAreOneToOne(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, a, got)
 	})
+}
+
+// what says of a key what must tell it from others: the agent, the kind and the
+// parts which kind and scope keep, the thread among them. It is written down
+// here apart from the code.
+func what(agent, kind string, scope core.DirectScope, at core.Address, peer, id string) []string {
+	switch kind {
+	case "group":
+		return []string{agent, "group", at.Channel, at.Account, at.Conversation, at.Thread}
+	case "subagent", "dashboard":
+		return []string{agent, kind, id}
+	case "cron":
+		return []string{agent, "cron", peer, id}
+	}
+	switch scope {
+	case core.ScopeMain:
+		return []string{agent, "main", at.Thread}
+	case core.ScopePerPeer:
+		return []string{agent, "direct", "peer", peer, at.Thread}
+	case core.ScopePerAccountChannelPeer:
+		return []string{agent, "direct", "account", at.Channel, at.Account, peer, at.Thread}
+	}
+	return []string{agent, "direct", "channel", at.Channel, peer, at.Thread}
+}
+
+// Two keys are equal exactly when the same is to be told of them, whatever the
+// ids are made of. The parts come from few words, so that equal ones meet, and
+// are those that a form of keys could take for another part.
+func TestKeysAreEqualWhenTheirPartsAre(t *testing.T) {
+	word := rapid.SampledFrom([]string{"a", "A", "a-b", "main", "direct", "group", "thread", "subagent", "cron", "run", "a:b", "b:thread:a", "%", "%25", "$AbC"})
+	draw := func(t *rapid.T, name string) (core.SessionKey, []string) {
+		kind := rapid.SampledFrom([]string{"direct", "group", "subagent", "dashboard", "cron"}).Draw(t, name+" kind")
+		scope := rapid.SampledFrom(scopes).Draw(t, name+" scope")
+		agent, peer, id := word.Draw(t, name+" agent"), word.Draw(t, name+" peer"), word.Draw(t, name+" id")
+		at := core.Address{Channel: word.Draw(t, name+" channel"), Account: word.Draw(t, name+" account"), Conversation: word.Draw(t, name+" conversation")}
+		if rapid.Bool().Draw(t, name+" in a thread") {
+			at.Thread = word.Draw(t, name+" thread")
+		}
+		parts := what(agent, kind, scope, at, peer, id)
+		switch kind {
+		case "group":
+			return core.GroupKey(agent, at), parts
+		case "subagent":
+			return core.SubagentKey(agent, id), parts
+		case "dashboard":
+			return core.DashboardKey(agent, id), parts
+		case "cron":
+			return core.SessionKey{Agent: agent, Kind: core.SessionCron, Peer: peer, Run: id}, parts
+		}
+		return core.DirectKey(agent, scope, at, peer), parts
+	}
+	met := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var keys []core.SessionKey
+		var all [][]string
+		for i := range 30 {
+			key, parts := draw(t, fmt.Sprint(i))
+			for j, other := range all {
+				same := slices.Equal(parts, other)
+				require.Equal(t, same, key == keys[j], "%q %q", key, keys[j])
+				require.Equal(t, same, key.String() == keys[j].String(), "%q %q", key, keys[j])
+				if same {
+					met++
+				}
+			}
+			keys, all = append(keys, key), append(all, parts)
+		}
+	})
+	require.NotZero(t, met, "no two keys were the same, so nothing was tested of such")
+}
+
+// B161: a key is made of parts and read back, whatever the id of the agent.
+func TestB161_KeysAreMadeOfParts(t *testing.T) {
+	for _, agent := range []string{"my-agent", "a-b-c", "a_b", "main", "subagent", "a:b"} {
+		for _, key := range []core.SessionKey{
+			core.SubagentKey(agent, "01-x"), core.DashboardKey(agent, "01-x"), core.GroupKey(agent, core.Address{Channel: "x", Account: "y", Conversation: "z"}),
+			core.DirectKey(agent, core.ScopeMain, core.Address{Channel: "x"}, "p"), {Agent: agent, Kind: core.SessionCron, Peer: "job-1", Run: "r-1"},
+		} {
+			back, err := core.ParseSessionKey(key.String())
+			require.NoError(t, err)
+			require.Equal(t, key, back)
+			require.Equal(t, agent, back.Agent)
+		}
+	}
 }
 
 // A key keeps the parts that its kind and scope keep, and no others.

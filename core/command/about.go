@@ -52,6 +52,9 @@ func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 	if lines, err = s.activity(tx, r, lines); err != nil {
 		return Reply{}, err
 	}
+	if lines, err = s.spending(tx, r, lines); err != nil {
+		return Reply{}, err
+	}
 	if !r.Bound {
 		return Reply{Text: strings.Join(lines, "\n")}, nil
 	}
@@ -92,6 +95,22 @@ func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error)
 		lines = append(lines, text)
 	}
 	return lines, err
+}
+
+// spending says what the session and those below it used, and what is left of the
+// budgets that it draws on, where there is any of it.
+func (s Set) spending(tx *store.Tx, r Request, lines []string) ([]string, error) {
+	if r.Session.ID != 0 {
+		used, err := tx.UsageBelow(r.Session.ID)
+		if err != nil {
+			return nil, err
+		}
+		if used.Tokens() > 0 {
+			lines = append(lines, r.Language.UsageSession(usedText(r.Language, used.Usage)))
+		}
+	}
+	left, err := s.budgetLines(tx, r)
+	return append(lines, left...), err
 }
 
 // labelsShown is how many sub-agents /status names.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,21 @@ func TestStatusNamesSubagents(t *testing.T) {
 	r.child(session, "fish", nil)
 	r.child(session, "bees", nil)
 	require.Contains(t, r.run(r.request("/status")), "Sub-agents: 5 active (cats, dogs, birds and 2 more)")
+}
+
+// TestStatusTellsWhatWasUsed: tokens, where there are any, and what is left of a
+// budget.
+func TestStatusTellsWhatWasUsed(t *testing.T) {
+	r := newRig(t)
+	session := r.request("/status").Session
+	require.NotContains(t, r.run(r.request("/status")), "token")
+	r.write(func(tx *store.Tx) error {
+		return tx.AddUsage("fake:alice", session.ID, store.DayOf(r.world.Now()), store.DayUsage{Turns: 1, Usage: core.Usage{TokensIn: 1234, TokensOut: 66}})
+	})
+	status, usage := r.run(r.request("/status")), r.run(r.request("/usage"))
+	first, _, _ := strings.Cut(usage, "\n")
+	require.Contains(t, first, "token")
+	require.Contains(t, status, first, "the same words as /usage")
+	r.config.limits.Tokens = 1000
+	require.Contains(t, r.run(r.request("/status")), "1000", "the budget")
 }
