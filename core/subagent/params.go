@@ -12,6 +12,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/attach"
+	"github.com/skein-bot/skein/core/tool"
 )
 
 // The words of modes, contexts and clean-up.
@@ -69,6 +70,10 @@ var (
 	agentIDForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
+// spawnArguments has the last word: what the schema refuses and nothing above.
+// Files are refused with a code of their own where they are not allowed.
+var spawnArguments = tool.MustArguments(string(spawnSchema(true)))
+
 // parseSpawn reads and checks the arguments; every refusal has a stable code.
 func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	var p spawnParams
@@ -91,8 +96,10 @@ func parseSpawn(raw json.RawMessage) (spawnParams, error) {
 	if err := p.checkVisible(keys); err != nil {
 		return p, err
 	}
-	err := p.check()
-	return p, err
+	if err := p.check(); err != nil {
+		return p, err
+	}
+	return p, spawnArguments.Read(raw, &struct{}{})
 }
 
 // badJSON words arguments of the wrong type.

@@ -115,7 +115,7 @@ func TestYieldTerms(t *testing.T) {
 		{`{"join":"any"}`, 3, 1, "", "children"},
 		{`{"join":2}`, 3, 2, "", "children"},
 		{`{"join":9}`, 3, 3, "", "children"},
-		{`{"join":null}`, 3, 3, "", "children"},
+		{`{"join":null}`, 3, 0, "bad_params", ""},
 		{`{"join":0}`, 3, 0, "bad_params", ""},
 		{`{"join":"some"}`, 3, 0, "bad_params", ""},
 		{`{"deadlineSeconds":-1}`, 3, 0, "bad_params", ""},

@@ -24,18 +24,18 @@ const spawnProperties = `  "task":{"type":"string","minLength":1,"description":"
   "visible":{"type":"boolean","description":"A session that people see in their lists, write to with /focus and keep; without thread, mode, thinking, lightContext and files."},
   "group":{"type":"string","maxLength":64,"description":"With visible: the heading under which it is listed."},
   "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
-   "tokens":{"type":"integer","minimum":1},"usd":{"type":"number","exclusiveMinimum":0}}}`
+   "tokens":{"type":"integer","minimum":1,"description":"Read and written."},"usd":{"type":"number","exclusiveMinimum":0,"description":"By the configured prices."}}}`
 
 // fileProperties are those where an operator lets files be handed over.
 const fileProperties = `,
   "attachments":{"type":"array","maxItems":1000,"description":"Files for the child; they are put into its workspace.","items":{
    "type":"object","additionalProperties":false,"required":["name","content"],"properties":{
     "name":{"type":"string","minLength":1,"maxLength":255,"description":"Plain name, without folders."},
-    "content":{"type":"string"},
+    "content":{"type":"string","description":"The file."},
     "encoding":{"type":"string","enum":["utf8","base64"],"description":"Of content; default utf8."},
-    "mimeType":{"type":"string"}}}},
+    "mimeType":{"type":"string","description":"Type of the content."}}}},
   "attachAs":{"type":"object","additionalProperties":false,"required":["mountPath"],"description":"How the task calls the folder of the files; nothing is mounted.","properties":{
-   "mountPath":{"type":"string","pattern":"^[A-Za-z0-9._/:-]+$"}}}`
+   "mountPath":{"type":"string","pattern":"^[A-Za-z0-9._/:-]+$","description":"A path."}}}`
 
 // spawnSchema is the JSON Schema of sessions_spawn.
 func spawnSchema(files bool) json.RawMessage {

@@ -1,11 +1,10 @@
 package subagent
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -21,15 +20,15 @@ var _ tool.Durable = YieldTool{}
 // Tools returns the tools of the engine, to be registered.
 func (e *Engine) Tools() []core.Tool { return []core.Tool{SpawnTool{e}, YieldTool{e}} }
 
-const yieldSchema = `{
+var yieldArguments = tool.MustArguments(`{
  "type":"object","additionalProperties":false,
  "properties":{
   "message":{"type":"string","description":"Private note for your resumed turn."},
   "acknowledgment":{"type":"string","description":"A line shown to people now."},
-  "join":{"description":"When to wake: all children (default), any, or after how many.","anyOf":[{"type":"string","enum":["all","any"]},{"type":"integer","minimum":1}]},
-  "deadlineSeconds":{"type":"integer","minimum":1,"description":"Wake at the latest after this long, with what has come."},
+  "join":{"description":"When to wake: all children (default), any, or after how many.","anyOf":[{"type":"string","enum":["all","any"]},{"type":"integer","minimum":1,"maximum":1000}]},
+  "deadlineSeconds":{"type":"integer","minimum":1,"maximum":31536000,"description":"Wake at the latest after this long, with what has come."},
   "waitFor":{"type":"string","enum":["children","message"],"description":"message: wait for the next message instead of children."}
- }}`
+ }}`)
 
 // Spec implements core.Tool. It runs after the other calls of its message, so
 // that it sees the children they spawned.
@@ -38,7 +37,7 @@ func (YieldTool) Spec() core.ToolSpec {
 		Name: "sessions_yield",
 		Description: "End this turn and wait for the children it spawned. You are resumed once, with every result in spawn order. " +
 			"This is how to wait; never poll.",
-		Schema: json.RawMessage(yieldSchema), Serial: true,
+		Schema: yieldArguments.Schema(), Serial: true,
 	}
 }
 
@@ -95,33 +94,12 @@ func parseYield(raw json.RawMessage) (terms, error) {
 		Deadline int64           `json:"deadlineSeconds"`
 		WaitFor  string          `json:"waitFor"`
 	}
-	if len(bytes.TrimSpace(raw)) == 0 {
-		raw = json.RawMessage("{}")
+	if err := yieldArguments.Read(raw, &p); err != nil {
+		return terms{}, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
-		code := "bad_params"
-		if strings.Contains(err.Error(), "unknown field") {
-			code = "unknown_param"
-		}
-		return terms{}, core.Errorf(code, "%s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	t := terms{Message: p.Message, Ack: p.Ack, Deadline: p.Deadline, WaitFor: p.WaitFor, Join: "all"}
-	if err := oneOf("waitFor", &t.WaitFor, "children", "children", "message"); err != nil {
-		return t, err
-	}
-	if p.Deadline < 0 {
-		return t, core.Errorf("bad_params", "deadlineSeconds is negative")
-	}
-	var n int
-	switch {
-	case len(p.Join) == 0 || string(p.Join) == "null":
-	case json.Unmarshal(p.Join, &n) == nil && n >= 1:
-		t.Join = fmt.Sprint(n)
-	case json.Unmarshal(p.Join, &t.Join) == nil && (t.Join == "all" || t.Join == "any"):
-	default:
-		return t, core.Errorf("bad_params", "join is %s", p.Join).WithRemedy("use all, any or a number from 1")
+	t := terms{Message: p.Message, Ack: p.Ack, Deadline: p.Deadline, WaitFor: cmp.Or(p.WaitFor, "children"), Join: "all"}
+	if len(p.Join) > 0 {
+		t.Join = strings.Trim(string(p.Join), `"`) // all, any or a number
 	}
 	return t, nil
 }

@@ -24,8 +24,8 @@ type Arguments struct {
 
 // MustArguments reads a schema: an object without additional properties, from
 // these keywords: type, properties, required, additionalProperties false,
-// items, anyOf, enum, pattern, minimum, maximum, minLength, maxLength,
-// minItems, maxItems; title, description and default are for the reader.
+// items, anyOf, enum, pattern, minimum, exclusiveMinimum, maximum, minLength,
+// maxLength, minItems, maxItems, minProperties; title, description and default are for the reader.
 // Anything else is a mistake of the tool and panics.
 func MustArguments(schema string) *Arguments {
 	var root rule
@@ -123,11 +123,13 @@ type rule struct {
 	Enum        []string         `json:"enum"`
 	Pattern     string           `json:"pattern"`
 	Minimum     *json.Number     `json:"minimum"`
+	Above       *json.Number     `json:"exclusiveMinimum"`
 	Maximum     *json.Number     `json:"maximum"`
 	MinLength   int              `json:"minLength"`
 	MaxLength   *int             `json:"maxLength"`
 	MinItems    int              `json:"minItems"`
 	MaxItems    *int             `json:"maxItems"`
+	MinProps    int              `json:"minProperties"`
 
 	pattern *regexp.Regexp
 }
@@ -241,6 +243,9 @@ func (r *rule) object(at string, v map[string]any) error {
 			return core.Errorf("bad_params", "%s is missing", join(at, name))
 		}
 	}
+	if len(v) < r.MinProps {
+		return bad(at, "has %d entries, fewer than %d", len(v), r.MinProps)
+	}
 	return nil
 }
 
@@ -295,6 +300,8 @@ func (r *rule) number(at string, v json.Number) error {
 	switch {
 	case r.Minimum != nil && less(v, *r.Minimum):
 		return bad(at, "is %s, below %s", v, *r.Minimum)
+	case r.Above != nil && !less(*r.Above, v):
+		return bad(at, "is %s, not above %s", v, *r.Above)
 	case r.Maximum != nil && less(*r.Maximum, v):
 		return bad(at, "is %s, above %s", v, *r.Maximum)
 	}

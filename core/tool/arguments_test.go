@@ -20,6 +20,7 @@ const sample = `{"type":"object","additionalProperties":false,"required":["name"
 	"sure":{"type":"boolean","description":"Whether."},
 	"tags":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b"]},"description":"Tags."},
 	"join":{"anyOf":[{"type":"string","enum":["all","any"]},{"type":"integer","minimum":1}],"description":"When."},
+	"some":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"x":{"type":"number","exclusiveMinimum":1,"description":"X."}},"description":"Some."},
 	"at":{"type":"object","additionalProperties":false,"required":["x"],"properties":{"x":{"type":"integer","description":"X."}},"description":"Where."}
 }}`
 
@@ -31,8 +32,8 @@ func TestArgumentsSayWhatIsWrong(t *testing.T) {
 		{`{`, "bad_params", "the arguments are no JSON: unexpected EOF"},
 		{`[]`, "bad_params", "the arguments must be an object"},
 		{`{"name":"a"} x`, "bad_params", "something follows the arguments (write one JSON object)"},
-		{`{"name":"a","nam":1}`, "unknown_param", `unknown parameter "nam" (known: at, count, join, mode, name, share, sure, tags)`},
-		{`{"Name":"a"}`, "unknown_param", `unknown parameter "Name" (known: at, count, join, mode, name, share, sure, tags)`},
+		{`{"name":"a","nam":1}`, "unknown_param", `unknown parameter "nam" (known: at, count, join, mode, name, share, some, sure, tags)`},
+		{`{"Name":"a"}`, "unknown_param", `unknown parameter "Name" (known: at, count, join, mode, name, share, some, sure, tags)`},
 		{`{"name":""}`, "bad_params", "name is empty"},
 		{`{"name":null}`, "bad_params", "name must be a string"},
 		{`{"name":"abcdef"}`, "bad_params", "name has 6 characters, more than 5"},
@@ -47,6 +48,8 @@ func TestArgumentsSayWhatIsWrong(t *testing.T) {
 		{`{"name":"a","tags":["a","b","a"]}`, "bad_params", "tags has 3 entries, more than 2"},
 		{`{"name":"a","tags":["c"]}`, "bad_params", `tags[0] "c" is unknown (use a, b)`},
 		{`{"name":"a","join":0}`, "bad_params", "join must be all or any or a whole number from 1"},
+		{`{"name":"a","some":{}}`, "bad_params", "some has 0 entries, fewer than 1"},
+		{`{"name":"a","some":{"x":1}}`, "bad_params", "some.x is 1, not above 1"},
 		{`{"name":"a","at":{}}`, "bad_params", "at.x is missing"},
 		{`{"name":"a","at":{"y":1}}`, "unknown_param", `unknown parameter "at.y" (known: x)`},
 	} {
