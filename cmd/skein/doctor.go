@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 )
 
 func doctorCommand(e *env) *cobra.Command {
-	asJSON := false
+	asJSON, fix := false, false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Say what is wrong, each with a remedy", Args: cobra.NoArgs,
 		Long: `Look at the configuration, the store and the running gateway, and say what is
@@ -23,8 +24,18 @@ somebody must decide about, outcomes that nobody was told, a disk that is nearly
 full, secrets that stand in the configuration file, and the alerts of the last
 seven days. Without a gateway it looks at the store, and says that none runs.
 
+It says what it would mend and changes nothing. With --fix it mends that first:
+it takes agents that are not configured out of allowAgents in the configuration
+file, and mends the ledger of tasks as "skein tasks maintenance --apply" does,
+which needs a running gateway.
+
 It exits 1 where something is wrong. Notices alone are not wrong.`,
 		RunE: does(func(ctx context.Context, _ []string) error {
+			if fix {
+				if err := e.fix(ctx, asJSON); err != nil {
+					return err
+				}
+			}
 			d := e.examine(ctx)
 			if asJSON {
 				if err := e.printer().json(d); err != nil {
@@ -32,6 +43,7 @@ It exits 1 where something is wrong. Notices alone are not wrong.`,
 				}
 			} else {
 				showDoctor(e.printer(), d)
+				e.showFixes(ctx)
 			}
 			if !d.OK {
 				return errReported
@@ -40,6 +52,7 @@ It exits 1 where something is wrong. Notices alone are not wrong.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; docs/cli.md lists the fields")
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended first, and say what was done")
 	return cmd
 }
 
@@ -63,7 +76,18 @@ func (e *env) examine(ctx context.Context) app.DoctorView {
 			Remedy: `put it into the environment and write "$NAME", or use {source: "file", id: "PATH"}`,
 		})
 	}
+	unknown := cfg.UnknownAllowances()
+	for _, a := range unknown {
+		d.Add(app.FindingView{
+			Level: app.LevelNotice, Code: "agent_unconfigured", Subject: a.Path,
+			Text:   "agents that are not configured: " + strings.Join(a.Unknown, ", "),
+			Remedy: "configure them, or take them out: `skein doctor --fix` does",
+		})
+	}
 	for _, w := range warnings {
+		if slices.ContainsFunc(unknown, func(a config.Allowance) bool { return strings.HasPrefix(w.Path, a.Path+"[") }) {
+			continue // said already
+		}
 		d.Add(app.FindingView{
 			Level: app.LevelNotice, Code: "config_warning", Subject: w.Path, Text: fmt.Sprintf("%s (%s)", w.Message, w.Pos),
 			Remedy: strings.TrimPrefix(w.Suggestion+"; `skein config check` lists all warnings", "; "),
@@ -140,6 +164,9 @@ func showDoctor(p printer, d app.DoctorView) {
 		}
 		p.table("", []string{"LAST", "KIND", "ABOUT", "TIMES", "TOLD", "TEXT"}, rows)
 		fmt.Fprintln(p.w)
+	}
+	if d.Schema != 0 { // the store was looked at
+		fmt.Fprintln(p.w, taskLine(p, d.Tasks))
 	}
 	switch notices := len(d.Findings) - problems; {
 	case problems > 0:

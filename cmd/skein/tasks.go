@@ -18,6 +18,7 @@ func tasksCommand(e *env) *cobra.Command {
 		func(name string) string { return item("tasks", name, "cancel") },
 		func(s app.StopView) string { return fmt.Sprintf("stopped %d", s.Tasks) })
 	return family("tasks", "Tasks: what sub-agents do", func() *cobra.Command { return tasksList(e) }, tasksShow(e), cancel, tasksNotify(e),
+		tasksAudit(e), tasksMaintenance(e),
 		tasksSettle(e, "retry", "Tell outcomes anew that nobody was told",
 			`Tell outcomes anew that nobody was told, one to ten tasks. What was to tell an
 outcome goes into the outbox again from its first unsent part on; where nothing

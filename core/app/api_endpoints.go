@@ -72,6 +72,9 @@ func readEndpoints() []Endpoint {
 			Parameter{"raw", "boolean", "The rows as they are stored."}),
 		get("/tasks", "Tasks, the newest first.", api.tasks, rows, Parameter{"status", "string", "Only those in this state."},
 			Parameter{"agent", "string", "Only those of this agent."}, Parameter{"runtime", "string", "Only those of this kind of work."}),
+		get("/tasks/audit", "What is wrong with the ledger of tasks, errors first.", api.audit, rows,
+			Parameter{"severity", "string", "Only warn, or only error."}, Parameter{"code", "string", "Only findings of this code."}),
+		get("/tasks/maintenance", "What maintenance of the ledger would do.", api.maintenance),
 		get("/tasks/{id}", "One task with its lineage and result, by the id of the task or of its run, or by the key of its session.", one(Views.Task)),
 		get("/bindings", "Bindings, the newest first.", api.bindings, rows, Parameter{"ended", "boolean", "Those that ended instead of the live ones."}),
 		get("/bindings/{id}", "One binding.", one(Views.Binding)),
@@ -84,6 +87,7 @@ func readEndpoints() []Endpoint {
 func writeEndpoints() []Endpoint {
 	return []Endpoint{
 		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
+		post("/tasks/maintenance", "Mend the ledger of tasks and prune what is kept no longer.", api.maintain),
 		post("/tasks/{id}/cancel", "Stop a task and every sub-agent below it.", api.cancelTask),
 		takes(post("/tasks/{id}/notify", "Choose what people are told of a task that goes on.", api.notifyTask), NotifyRequest{}),
 		post("/tasks/{id}/retry", "Tell an outcome anew that nobody was told.", api.retryTask),

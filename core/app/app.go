@@ -213,6 +213,7 @@ func (a *App) join() error {
 		Alone:      !a.shares(), Moved: a.moved, Heard: a.heard})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
+	a.kernel.AddSource(a.engine.Sweep())
 	a.kernel.AddSource(a.engine.Blocked())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
 	a.kernel.AddSource(a.engine.Files()) // after those that let go of files

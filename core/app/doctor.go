@@ -64,6 +64,8 @@ type DoctorView struct {
 	OK bool `json:"ok"`
 	// Schema of the store.
 	Schema int64 `json:"schema"`
+	// The ledger of tasks in one line.
+	Tasks TaskCounts `json:"tasks"`
 	// What was found, problems first.
 	Findings []FindingView `json:"findings"`
 	// Alerts of the last seven days, the latest first; at most 50.
@@ -97,7 +99,10 @@ func (v Views) Doctor(tx *store.Tx) (DoctorView, error) {
 	if d.Schema, err = store.SchemaVersion(); err != nil {
 		return d, err
 	}
-	for _, look := range []func(*store.Tx, *DoctorView) error{v.lookAtOutbox, v.lookAtUnsent, v.lookAtRuns, v.lookAtBindings, v.lookAtLoops, v.lookAtAlerts} {
+	looks := []func(*store.Tx, *DoctorView) error{
+		v.lookAtOutbox, v.lookAtUnsent, v.lookAtRuns, v.lookAtLedger, v.lookAtBindings, v.lookAtLoops, v.lookAtAlerts,
+	}
+	for _, look := range looks {
 		if err := look(tx, &d); err != nil {
 			return d, err
 		}

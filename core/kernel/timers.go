@@ -137,6 +137,9 @@ func (t *timers) fire(s Source) error {
 		if n, err = s.Fire(tx, t.k.opts.World.Now()); err != nil {
 			return err
 		}
+		if n == 0 {
+			return nil
+		}
 		return tx.Crash(world.TimerFired)
 	})
 	if err == nil && n > 0 {

@@ -230,6 +230,7 @@ func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
 	if err := e.tellGoes(tx, l, run); err != nil {
 		return nil, err
 	}
+	tx.OnCommit(func() { e.kernel.Due(now.Add(sweepEvery)) })
 	return nil, tx.SetRunStatus(run.ID, core.RunRunning, now)
 }
 

@@ -109,6 +109,7 @@ const (
 	kDetailStepLimit
 	kDetailStopped
 	kDetailStoppedByPerson
+	kDetailStuck
 	kDetailTombstone
 	kDetailTooOld
 	kDetailTurnTimeout
@@ -360,6 +361,7 @@ func recallable(k key) bool {
 		kDetailStepLimit,
 		kDetailStopped,
 		kDetailStoppedByPerson,
+		kDetailStuck,
 		kDetailTombstone,
 		kDetailTooOld,
 		kDetailTurnTimeout:
@@ -478,6 +480,7 @@ var shipped = [...]table{
 		kDetailStepLimit:              {other: "it was stopped after {limit:int} steps without an answer (maxSteps)"},
 		kDetailStopped:                {other: "stopped"},
 		kDetailStoppedByPerson:        {other: "a person stopped it"},
+		kDetailStuck:                  {other: "it was on its way to whoever asked, and nothing brought it further"},
 		kDetailTombstone:              {other: "it was interrupted again and again without finishing a step (unknown effects)"},
 		kDetailTooOld:                 {other: "the process ended while it was running, too long ago to go on (unknown effects)"},
 		kDetailTurnTimeout:            {other: "the turn's time limit is over (timeoutSeconds)"},
@@ -797,6 +800,7 @@ var shipped = [...]table{
 		kDetailStepLimit:              {other: "es wurde nach {limit:int} Schritten ohne Antwort beendet (maxSteps)"},
 		kDetailStopped:                {other: "angehalten"},
 		kDetailStoppedByPerson:        {other: "jemand hat es angehalten"},
+		kDetailStuck:                  {other: "es war auf dem Weg zum Auftraggeber, und nichts brachte es weiter"},
 		kDetailTombstone:              {other: "es wurde immer wieder unterbrochen, ohne einen Schritt zu beenden (Wirkung unbekannt)"},
 		kDetailTooOld:                 {other: "der Prozess endete, während es lief; das ist zu lange her, um fortzufahren (Wirkung unbekannt)"},
 		kDetailTurnTimeout:            {other: "die Zeitgrenze der Antwort ist erreicht (timeoutSeconds)"},
@@ -1116,6 +1120,7 @@ var shipped = [...]table{
 		kDetailStepLimit:              {other: "se detuvo tras {limit:int} pasos sin respuesta (maxSteps)"},
 		kDetailStopped:                {other: "detenido"},
 		kDetailStoppedByPerson:        {other: "una persona lo detuvo"},
+		kDetailStuck:                  {other: "iba de camino a quien lo pidió, y nada lo llevaba más lejos"},
 		kDetailTombstone:              {other: "se interrumpió una y otra vez sin terminar ningún paso (efectos desconocidos)"},
 		kDetailTooOld:                 {other: "el proceso terminó mientras estaba en curso, hace demasiado tiempo para continuar (efectos desconocidos)"},
 		kDetailTurnTimeout:            {other: "se acabó el tiempo límite de la respuesta (timeoutSeconds)"},

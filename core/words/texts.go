@@ -407,6 +407,9 @@ func (l Language) DetailStopped() string { return l.say(kDetailStopped) }
 // DetailStoppedByPerson is "detail.stopped-by-person": a person stopped it
 func (l Language) DetailStoppedByPerson() string { return l.say(kDetailStoppedByPerson) }
 
+// DetailStuck is "detail.stuck": it was on its way to whoever asked, and nothing brought it further
+func (l Language) DetailStuck() string { return l.say(kDetailStuck) }
+
 // DetailTombstone is "detail.tombstone": it was interrupted again and again without finishing a step (unknown effects)
 func (l Language) DetailTombstone() string { return l.say(kDetailTombstone) }
 
