@@ -27,7 +27,7 @@ type sweepSource struct {
 }
 
 // Name implements kernel.Source.
-func (*sweepSource) Name() string { return "lost runs" }
+func (*sweepSource) Name() string { return "sweep" }
 
 // Next implements kernel.Source.
 func (s *sweepSource) Next(tx *store.Tx) (core.Millis, error) {
