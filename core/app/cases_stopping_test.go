@@ -107,7 +107,7 @@ func TestB181_EveryStopIsOneStop(t *testing.T) {
 		t.Parallel()
 		s := newScene(t, deep, treeRules)
 		s.say("team", "work")
-		v := stop(s, "/tasks/"+s.run("lead-a").TaskID+"/stop")
+		v := stop(s, "/tasks/"+s.run("lead-a").TaskID+"/cancel")
 		require.Equal(t, app.StopView{Tasks: 3}, v)
 		require.Equal(t, []string{"lead-b", "worker-a", "worker-b"}, s.live())
 	})
