@@ -85,6 +85,8 @@ func (l *snapshot) toolPolicy(s agent.Scope) policy.ToolPolicy {
 			Leaf:  s.Session.Depth >= set.Subagents.MaxSpawnDepth || s.Child != nil && s.Child.Role == "leaf",
 			Rules: rules(global.Subagents.Tools), Ceiling: ceiling,
 		}
+	} else if ceiling != nil { // a conversation that another session sent a message
+		p.Sender = append(p.Sender, policy.Rules{Allow: ceiling})
 	}
 	return p
 }
@@ -96,7 +98,9 @@ func (l *snapshot) toolPolicy(s agent.Scope) policy.ToolPolicy {
 func (l *snapshot) senderPolicy(s agent.Scope) (place, sender []policy.Rules, ceiling []string) {
 	at := s.Turn.ReplyTo
 	if s.Child != nil && at.IsZero() {
-		at = s.Child.Spec.AskedAt
+		if at = s.Child.Spec.AskedAt; at.IsZero() {
+			at = s.Child.Origin
+		}
 	}
 	var bySender []map[string]policy.Rules
 	if scope := policy.ParseScope(s.Turn.Policy); !scope.Direct {

@@ -227,3 +227,13 @@ func TestOneMoreDenyNeverHelps(t *testing.T) {
 		require.Subset(t, append(before.Allowed, ""), append(has(l, k.scope).Allowed, ""))
 	})
 }
+
+// TestAConversationThatWasSentAMessage answers it with no more than the sender
+// had.
+func TestAConversationThatWasSentAMessage(t *testing.T) {
+	cfg, _, err := config.Parse("<test>", []byte(`{ models: { providers: { demo: { type: "scripted" } } }, agents: { defaults: { model: "demo/m" }, entries: { a: {} } } }`), config.Options{})
+	require.NoError(t, err)
+	run := &core.Run{Spec: core.SpawnSpec{ToolCeiling: []string{"read"}}}
+	scope := agent.Scope{Agent: "a", Model: "demo/m", Run: run, Child: run, Turn: store.Turn{Kind: store.InboxTask}}
+	require.Equal(t, []string{"read"}, has(&snapshot{cfg: cfg}, scope).Allowed)
+}
