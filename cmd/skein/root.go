@@ -151,7 +151,7 @@ Try it:  skein demo`,
 	root.SetHelpCommandGroupID("make")
 	root.SetCompletionCommandGroupID("make")
 	group(root, "run", runCommand(e), demoCommand(e), chatCommand(e), sendCommand(e))
-	group(root, "look", sessionsCommand(e), tasksCommand(e), bindingsCommand(e), outboxCommand(e), channelsCommand(e), logsCommand(e), doctorCommand(e), dataCommand(e))
+	group(root, "look", sessionsCommand(e), tasksCommand(e), bindingsCommand(e), outboxCommand(e), channelsCommand(e), usageCommand(e), logsCommand(e), doctorCommand(e), dataCommand(e))
 	group(root, "make", initCommand(e), configCommand(e), routeCommand(e), testCommand(e), versionCommand(e))
 	e.completions(root)
 	return root

@@ -110,6 +110,10 @@ func showTask(p printer, t app.TaskDetail) {
 		field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
 		field{"delivered", p.at(t.DeliveredAt)},
 	)
+	if len(t.Budgets) > 0 {
+		p.section("budgets")
+		budgetTable(p, t.Budgets)
+	}
 	p.section("work")
 	fmt.Fprintln(p.w, t.Task)
 	if t.Result != "" {

@@ -64,6 +64,8 @@ func readEndpoints() []Endpoint {
 		get("/data/{id}/transcript", "Rows of one of a person's own sessions, of all its histories, oldest first.", api.dataTranscript, rows,
 			Parameter{"session", "integer", "Number of the session."}, Parameter{"after", "integer", "Only rows with a higher number; 0 if left out."}),
 		get("/data/{id}/picture", "A picture that came with a message of a person.", api.dataPicture, Parameter{"ref", "string", "Name of the picture."}),
+		get("/usage", "What each agent used on each day, the latest first.", api.usage,
+			Parameter{"days", "integer", "How many days, today among them, 1 to 366; 30 if left out."}),
 		get("/channels", "The accounts of the channels.", api.channels),
 		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
 			Parameter{"archived", "boolean", "The archived ones instead."}),

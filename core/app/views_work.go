@@ -92,6 +92,8 @@ type TaskDetail struct {
 	Transcript string `json:"transcript"`
 	// Id of the binding of its thread.
 	BindingID string `json:"bindingId,omitempty"`
+	// The budgets that it draws on, the widest first; none where nothing is limited.
+	Budgets []BudgetView `json:"budgets"`
 }
 
 // TaskFilter chooses tasks. An empty field chooses all.
@@ -134,7 +136,11 @@ func (v Views) Task(tx *store.Tx, ref string) (TaskDetail, error) {
 		Partial: run.Partial, DeliveredAt: run.DeliveredAt, Transcript: subagent.TranscriptRef(run),
 	}
 	b, _, err := tx.BindingOfRun(run.ID)
+	if err != nil {
+		return d, err
+	}
 	d.BindingID = b.ID
+	d.Budgets, err = v.budgets(tx, run)
 	return d, err
 }
 

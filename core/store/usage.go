@@ -50,6 +50,24 @@ func (tx *Tx) UsageSince(user string, day Day) (DayUsage, error) {
 	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE owner = $1 AND day >= $2`, user, int64(day))
 }
 
+// AgentDay is what an agent's sessions used on a day.
+type AgentDay struct {
+	Day   Day
+	Agent string
+	DayUsage
+}
+
+// AgentDays returns what each agent used on each day from one on, the latest
+// day first; sessions that were deleted are not in it.
+func (tx *Tx) AgentDays(from Day) ([]AgentDay, error) {
+	return all(tx, func(s scanner) (d AgentDay, err error) {
+		u := &d.DayUsage
+		err = s.Scan(&d.Day, &d.Agent, &u.Turns, &u.TokensIn, &u.TokensOut, &u.CacheRead, &u.CacheWrite, &u.MicroUSD, &u.Unpriced)
+		return d, err
+	}, `SELECT usage_day.day, session.agent, `+usageSums+` FROM usage_day JOIN session ON session.id = usage_day.session_id
+		WHERE usage_day.day >= $1 GROUP BY usage_day.day, session.agent ORDER BY usage_day.day DESC, session.agent`, int64(from))
+}
+
 // UsageBelow returns what was used in a session and in all below it, whoever
 // caused it, as far as days are kept.
 func (tx *Tx) UsageBelow(session int64) (DayUsage, error) {

@@ -63,6 +63,11 @@ func testUsage(s *suite) {
 		get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfSession(a.ID) }))
 	require.Zero(s, get(s, func(tx *store.Tx) (store.DayUsage, error) { return tx.UsageOfSession(99) }))
 
+	require.Equal(s, []store.AgentDay{
+		{Day: 9, Agent: "main", DayUsage: store.DayUsage{Turns: 1, Usage: one}}, {Day: 1, Agent: "main", DayUsage: store.DayUsage{Turns: 4, Usage: twice.Plus(one)}},
+	}, get(s, func(tx *store.Tx) ([]store.AgentDay, error) { return tx.AgentDays(1) }))
+	require.Empty(s, get(s, func(tx *store.Tx) ([]store.AgentDay, error) { return tx.AgentDays(10) }))
+
 	require.Equal(s, store.Day(1), store.DayOf(2*day-1))
 	require.Equal(s, core.Millis(day), store.Day(1).Start())
 	require.Equal(s, core.Millis(day), s.oldest(store.GrownUsage), "a day is as old as its end")

@@ -44,6 +44,8 @@ func listed() []struct {
 		{"`outbox list`, `outbox retry`, `outbox dismiss`", reflect.TypeFor[app.OutboxView]()},
 		{"`outbox show`", reflect.TypeFor[app.OutboxDetail]()},
 		{"`channels status`", reflect.TypeFor[app.ChannelView]()},
+		{"`usage`", reflect.TypeFor[app.AgentUsageView]()},
+		{"a budget of `tasks show`", reflect.TypeFor[app.BudgetView]()},
 		{"`doctor`", reflect.TypeFor[app.DoctorView]()},
 		{"a finding of `doctor`", reflect.TypeFor[app.FindingView]()},
 		{"an alert of `doctor`", reflect.TypeFor[app.AlertView]()},
