@@ -46,7 +46,7 @@ func (s *scene) live() (labels []string) {
 // of them is told later; also where a requester in between has ended already.
 func TestB179_StopEndsTheWholeTree(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"/stop", "/new", "/reset"} {
+	for _, command := range []string{"/stop", "/new", "/reset", "/subagents kill all"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, deep, treeRules)
@@ -152,7 +152,7 @@ func TestB183_AStuckChildHoldsNobodyUp(t *testing.T) {
 // stopped, or the child alone; nothing of it lives on.
 func TestAStopDuringASpawn(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"/stop"} {
+	for _, command := range []string{"/stop", "/subagents kill all", "/subagents kill 1"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "", `

@@ -11,6 +11,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/kernel"
+	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
@@ -100,9 +101,12 @@ type Config interface {
 	QueueMode(channel, account string) kernel.QueueMode
 }
 
-// Stopper ends what a session does; the sub-agent engine is one.
+// Stopper ends what a session or a run does, and steers runs; the sub-agent
+// engine is one.
 type Stopper interface {
 	Stop(tx *store.Tx, session int64) (subagent.Stopped, error)
+	StopRun(tx *store.Tx, run core.Run) (subagent.Stopped, error)
+	Steer(tx *store.Tx, run core.Run, item model.Item, owner string) error
 }
 
 // Waker tells the kernel that a session has work; it does not block.
@@ -152,7 +156,7 @@ func New(o Options) Set {
 		{"session", "idle|max-age [duration|off]", words.Language.HelpSession, s.session},
 		{"status", "", words.Language.HelpStatus, s.status},
 		{"stop", "", words.Language.HelpStop, s.stop},
-		{"subagents", "list | info <target> | log <target> [limit] [tools]", words.Language.HelpSubagents, s.subagents},
+		{"subagents", "list | info <target> | log <target> [limit] [tools] | kill <target|all> | steer <target> <text> | send <target> <text>", words.Language.HelpSubagents, s.subagents},
 		{"tasks", "", words.Language.HelpTasks, s.tasks},
 		{"tools", "[verbose]", words.Language.HelpTools, s.tools},
 		{"unfocus", "", words.Language.HelpUnfocus, s.unfocus},

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/target"
 	"github.com/skein-bot/skein/core/words"
 )
@@ -18,6 +19,11 @@ const (
 	CodeRetryNothing = "retry_nothing"
 	CodeRetryBusy    = "retry_busy"
 	CodeRetryOthers  = "retry_not_yours"
+	// CodeTargetEnded, CodeTargetOthers and CodeTargetArchived refuse what a
+	// sub-agent could be told.
+	CodeTargetEnded    = subagent.CodeTargetEnded
+	CodeTargetOthers   = "target_not_yours"
+	CodeTargetArchived = "target_archived"
 )
 
 func refuseUnknown(name string) *core.Error {
@@ -40,6 +46,18 @@ func refuseTarget(err error) error {
 		return words.RefuseTargetAmbiguousMore(f.Code(), names, more, token)
 	}
 	return words.RefuseTargetAmbiguous(f.Code(), names, token)
+}
+
+func refuseEnded(label string) *core.Error {
+	return words.RefuseTargetEnded(CodeTargetEnded, core.Clip(label, nameLimit))
+}
+
+func refuseOthers(label string) *core.Error {
+	return words.RefuseTargetOthers(CodeTargetOthers, core.Clip(label, nameLimit))
+}
+
+func refuseArchived(label string) *core.Error {
+	return words.RefuseTargetArchived(CodeTargetArchived, core.Clip(label, nameLimit))
 }
 
 func refuseQueue(mode string) *core.Error {

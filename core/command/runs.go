@@ -128,6 +128,16 @@ func (s Set) subagents(tx *store.Tx, r Request) (Reply, error) {
 		return s.runInfo(tx, r, rest)
 	case verb == "log" && rest != "":
 		return s.runLog(tx, r, rest)
+	case verb == "kill" && rest != "":
+		return s.kill(tx, r, unquoted(rest))
+	}
+	if token, text := cutTarget(rest); text != "" {
+		switch verb {
+		case "steer":
+			return s.steer(tx, r, token, text)
+		case "send":
+			return s.send(tx, r, token, text)
+		}
 	}
 	return Reply{}, words.RefuseUsageSubagents(CodeUsage)
 }
@@ -267,7 +277,7 @@ func logItem(w words.Language, item model.Item, tools bool) []string {
 		if item.Author != nil && item.Author.Name != "" {
 			who = core.Clip(item.Author.Name, nameLimit)
 		}
-		if task, ok := strings.CutPrefix(item.Text, subagentTask); ok {
+		if task, ok := strings.CutPrefix(item.Text, subagent.TaskMark); ok {
 			who, item.Text = w.LogTask(), task
 		}
 		say(who, item.Text)
@@ -289,9 +299,6 @@ func logItem(w words.Language, item model.Item, tools bool) []string {
 	}
 	return out
 }
-
-// subagentTask marks the first input of a spawned run.
-const subagentTask = "[Subagent Task]\n"
 
 // treeLimit bounds how many runs /tasks looks at.
 const treeLimit = 200

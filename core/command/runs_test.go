@@ -110,7 +110,7 @@ func TestLog(t *testing.T) {
 
 func TestSubagentsUsage(t *testing.T) {
 	r := newRig(t)
-	for _, text := range []string{"/subagents kill 1", "/subagents info", "/subagents log", "/subagents list all"} {
+	for _, text := range []string{"/subagents fly 1", "/subagents info", "/subagents log", "/subagents list all"} {
 		r.refused(CodeUsage, r.request(text))
 	}
 	r.refused(target.CodeUnknown, r.request("/subagents info last"))

@@ -167,7 +167,7 @@ func (k *Kernel) newTurn(tx *store.Tx, l *Lease, follows bool) (delay time.Durat
 	switch head.Kind {
 	case store.InboxTask:
 		turn.Run = head.Run
-	default: // a completion, or a message that a run waited for
+	default: // a completion, or a message to a run or that one waited for
 		turn.Run, turn.Chain = head.ForRun, head.Chain
 	}
 	if turn.Request, err = tx.RequestOf(head); err != nil {
@@ -218,6 +218,12 @@ func awaited(head, r store.Inbox) bool {
 	return head.Kind == store.InboxWake && r.Kind == store.InboxMessage && r.Chain != 0 && r.Chain == head.Chain
 }
 
+// steers reports whether r is a message to that run. Such a message has no place
+// or policy of its own: it is handled as the run is.
+func steers(r store.Inbox, run string) bool {
+	return r.Kind == store.InboxSteer && run != "" && r.ForRun == run
+}
+
 // lead returns the row that names the turn: a message before a note to it.
 func lead(take []store.Inbox) store.Inbox {
 	for _, r := range take {
@@ -237,7 +243,7 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 	case store.InboxCompletion, store.InboxWake:
 		for _, r := range rows {
 			event := r.Kind == store.InboxCompletion || r.Kind == store.InboxWake
-			if (event || awaited(head, r)) && r.ForRun == head.ForRun && agree(r, head.ReplyTo, head.Policy) {
+			if (event || awaited(head, r)) && r.ForRun == head.ForRun && agree(r, head.ReplyTo, head.Policy) || steers(r, head.ForRun) {
 				take = append(take, r)
 			}
 		}
@@ -252,7 +258,16 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 			}
 		}
 	default:
-		return rows[:1:1]
+		run := head.Run // of a task
+		if head.Kind == store.InboxSteer {
+			run = head.ForRun
+		}
+		take = rows[:1:1]
+		for _, r := range rows[1:] {
+			if steers(r, run) {
+				take = append(take, r)
+			}
+		}
 	}
 	return take
 }
@@ -308,17 +323,22 @@ func (l *Lease) Release(tx *store.Tx) error {
 // laneOfRows is where queued rows are served: the lane of the first, unless a
 // person waits behind it.
 func laneOfRows(rows []store.Inbox) (l store.Lane, urgent bool) {
-	l, urgent = rows[0].Lane, rows[0].Kind == store.InboxCompletion || rows[0].Kind == store.InboxWake
+	l, urgent = rows[0].Lane, resumes(rows[0])
 	if slices.ContainsFunc(rows, func(r store.Inbox) bool { return r.Lane == store.LaneMain }) {
 		l = store.LaneMain
 	}
 	return l, urgent
 }
 
+// resumes reports whether a row goes on with something that has begun.
+func resumes(r store.Inbox) bool {
+	return r.Kind == store.InboxCompletion || r.Kind == store.InboxWake || r.Kind == store.InboxSteer
+}
+
 // TakeSteer takes the queued rows that may join the running turn: messages
-// with its reply address and sender policy where the mode is steer, and
-// completions for its run; they become transcript rows under the turn's step
-// number. Call it inside Step.
+// with its reply address and sender policy where the mode is steer, completions
+// for its run, and what its run is told by whoever may steer it; they become
+// transcript rows under the turn's step number. Call it inside Step.
 func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
 	rows, err := tx.QueuedInbox(l.Session.ID, claimBatch)
 	if err != nil || len(rows) == 0 {
@@ -326,6 +346,10 @@ func (l *Lease) TakeSteer(tx *store.Tx) ([]store.Row, error) {
 	}
 	var take []store.Inbox
 	for _, r := range rows {
+		if steers(r, l.Turn.Run) {
+			take = append(take, r)
+			continue
+		}
 		if !agree(r, l.Turn.ReplyTo, l.Turn.Policy) {
 			continue
 		}

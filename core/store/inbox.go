@@ -157,6 +157,21 @@ func (tx *Tx) TakeCompletion(session int64, run string) error {
 	return tx.later(`DELETE FROM inbox WHERE session_id = $1 AND kind = 'completion' AND run_id = $2`, session, run)
 }
 
+// SteersRun reports whether a message to a run waits that it has not taken.
+func (tx *Tx) SteersRun(session int64, run string) (bool, error) {
+	if err := tx.LockSession(session); err != nil {
+		return false, err
+	}
+	var n int
+	err := tx.one(`SELECT COUNT(*) FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'steer' AND for_run = $2`, []any{session, run}, &n)
+	return n > 0, err
+}
+
+// ClearSteers removes the messages to a run that it has not taken and will not.
+func (tx *Tx) ClearSteers(session int64, run string) error {
+	return tx.later(`DELETE FROM inbox WHERE session_id = $1 AND state = 'queued' AND kind = 'steer' AND for_run = $2`, session, run)
+}
+
 // CountQueued returns how many messages wait in the session.
 func (tx *Tx) CountQueued(session int64) (n int, err error) {
 	if err := tx.LockSession(session); err != nil {

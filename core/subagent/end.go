@@ -126,9 +126,23 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 		if parked || err != nil {
 			return err
 		}
-	} else if out.Status == core.RunOK {
-		parked, err := e.park(tx, l, run, out)
-		if parked || err != nil {
+	}
+	if out.Status == core.RunOK {
+		if on, err := e.goesOn(tx, l, run, out); on || err != nil {
+			return err
+		}
+		if out.Yield == nil {
+			parked, err := e.park(tx, l, run, out)
+			if parked || err != nil {
+				return err
+			}
+		}
+	}
+	if err := e.dropWaits(tx, l, run, waitChildren, waitMessage); err != nil {
+		return err
+	}
+	if out.Status != core.RunOK { // else there are none
+		if err := tx.ClearSteers(l.Session.ID, run.ID); err != nil {
 			return err
 		}
 	}

@@ -487,7 +487,7 @@ func (s *spawn) fork(tx *store.Tx, child *store.Session) error {
 // start makes the reserved run ready and returns the result of the call. It is
 // the last transaction of a spawn.
 func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
-	item := model.Item{Kind: model.User, Text: "[Subagent Task]\n" + s.run.Task, At: s.e.World.Now()}
+	item := model.Item{Kind: model.User, Text: TaskMark + s.run.Task, At: s.e.World.Now()}
 	row := store.Inbox{
 		Session: s.run.Session, Kind: store.InboxTask, Lane: store.LaneSubagent, ReplyTo: b.Address, Policy: s.turn.Policy,
 		Owner: s.run.Owner, Run: s.run.ID, Body: item.Encode(), At: s.e.World.Now(),

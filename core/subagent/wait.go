@@ -24,6 +24,12 @@ const TimerWait = "wait"
 // over; its ref is the run.
 const TimerRun = "run"
 
+// The kinds of wait.
+const (
+	waitChildren = "children"
+	waitMessage  = "message"
+)
+
 // terms are what sessions_yield asked for, kept with its result until the end
 // of the turn.
 type terms struct {
@@ -32,6 +38,14 @@ type terms struct {
 	Join     string `json:"join"` // "all", "any" or a number
 	Deadline int64  `json:"deadlineSeconds,omitempty"`
 	WaitFor  string `json:"waitFor"`
+}
+
+// termsOf returns what a turn that yields has asked for.
+func termsOf(out agent.Outcome) (t terms, err error) {
+	if err := json.Unmarshal(out.Yield, &t); err != nil {
+		return t, fmt.Errorf("the terms of a wait: %w", err)
+	}
+	return t, nil
 }
 
 // need is how many of n children must have ended.
@@ -76,7 +90,7 @@ func (e *Engine) batch(tx *store.Tx, session, chain int64) ([]core.Run, error) {
 func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) error {
 	now := e.World.Now()
 	w := store.Wait{
-		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: "children", Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: waitChildren, Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
 		Anchor: l.Turn.Anchor, Note: t.Message, At: now,
 	}
 	ended := 0
@@ -220,7 +234,7 @@ func (e *Engine) WaitDue(tx *store.Tx, t store.Timer, _ core.Millis) error {
 	}
 	text := fmt.Sprintf("The deadline of your wait has passed: %d of %d children have ended. The others go on, and their results follow.",
 		ended, len(w.Batch))
-	if w.Kind == "message" {
+	if w.Kind == waitMessage {
 		text = "The deadline of your wait has passed: no message has come."
 	}
 	if err := e.queueNote(tx, w, turn.Chain, text); err != nil {
@@ -239,7 +253,20 @@ func (e *Engine) WaitDue(tx *store.Tx, t store.Timer, _ core.Millis) error {
 // yieldRun parks a run because its turn asked to wait. It reports false if
 // there is nothing left to wait for and nothing queued, so that the run ends.
 func (e *Engine) yieldRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) (parked bool, err error) {
-	parked, err = e.yield(tx, l, out)
+	t, err := termsOf(out)
+	if err != nil {
+		return false, err
+	}
+	if err := e.dropWaits(tx, l, run, t.WaitFor); err != nil { // this one stands for it
+		return false, err
+	}
+	if t.WaitFor == waitMessage {
+		// What came while the turn called for the wait is the message.
+		if more, err := tx.SteersRun(l.Session.ID, run.ID); more || err != nil {
+			return false, err
+		}
+	}
+	parked, err = e.yield(tx, l, t)
 	if parked && err == nil {
 		err = e.parkRun(tx, l, run, out)
 	}
@@ -325,12 +352,12 @@ func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Out
 
 // yieldChat ends a chat turn that waits: its acknowledgment is shown.
 func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
-	parked, err := e.yield(tx, l, out)
+	t, err := termsOf(out)
 	if err != nil {
 		return err
 	}
-	var t terms
-	if err := json.Unmarshal(out.Yield, &t); err != nil {
+	parked, err := e.yield(tx, l, t)
+	if err != nil {
 		return err
 	}
 	if !parked || t.Ack == "" || t.Ack == out.Text || l.Turn.ReplyTo.IsZero() {
@@ -345,12 +372,8 @@ func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) err
 
 // yield arms the wait that a turn asked for. parked is also true where the
 // batch is settled already and its events are queued for the next turn.
-func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, out agent.Outcome) (parked bool, err error) {
-	var t terms
-	if err := json.Unmarshal(out.Yield, &t); err != nil {
-		return false, fmt.Errorf("the terms of a wait: %w", err)
-	}
-	if t.WaitFor == "message" {
+func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, t terms) (parked bool, err error) {
+	if t.WaitFor == waitMessage {
 		return true, e.armMessage(tx, l, t)
 	}
 	batch, err := e.batch(tx, l.Session.ID, l.Turn.Chain)
@@ -364,7 +387,7 @@ func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, out agent.Outcome) (parked
 // start a turn; the row keeps the run alive and holds the deadline.
 func (e *Engine) armMessage(tx *store.Tx, l *kernel.Lease, t terms) error {
 	w := store.Wait{
-		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: "message", ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: waitMessage, ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
 		Note: t.Message, At: e.World.Now(),
 	}
 	if t.Deadline > 0 {
@@ -385,7 +408,7 @@ func (e *Engine) MessageArrived(tx *store.Tx, row *store.Inbox) error {
 		return err
 	}
 	for _, w := range waits {
-		if w.Kind != "message" {
+		if w.Kind != waitMessage {
 			continue
 		}
 		turn, err := tx.TurnByID(w.Turn)

@@ -245,6 +245,9 @@ const (
 	kRefuseSpawnSessionsDisabled
 	kRefuseTargetAmbiguous
 	kRefuseTargetAmbiguousMore
+	kRefuseTargetArchived
+	kRefuseTargetEnded
+	kRefuseTargetOthers
 	kRefuseTargetUnknown
 	kRefuseThreadFailed
 	kRefuseThreadTimeout
@@ -267,6 +270,7 @@ const (
 	kRunSucceeded
 	kRunTimedOut
 	kRunWaiting
+	kSendDone
 	kStatusAnswering
 	kStatusBound
 	kStatusFor
@@ -275,9 +279,11 @@ const (
 	kStatusSubagentsNamed
 	kStatusWaiting
 	kStatusWorking
+	kSteerDone
 	kStopCleared
 	kStopNothing
 	kStopRuns
+	kStopSome
 	kStopTurn
 	kTaskResumed
 	kTaskStarted
@@ -506,7 +512,7 @@ var shipped = [...]table{
 		kHelpSession:                  {other: "limits of the binding here"},
 		kHelpStatus:                   {other: "what this conversation leads to and does"},
 		kHelpStop:                     {other: "stop the answer in progress and all sub-agents below"},
-		kHelpSubagents:                {other: "look at sub-agents"},
+		kHelpSubagents:                {other: "look at sub-agents, and stop, steer or start them"},
 		kHelpTasks:                    {other: "background work and whether its outcome was told"},
 		kHelpTools:                    {other: "which tools there are here, and what removed the others"},
 		kHelpUnfocus:                  {other: "end the binding here"},
@@ -616,6 +622,9 @@ var shipped = [...]table{
 		kRefuseSpawnSessionsDisabled:  {other: "opening threads for sessions is switched off here", remedy: "use /focus inside a thread, or let an operator set {key} to true"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} can be {candidates:list}", remedy: "write the number or the whole name"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} can be {candidates:list} and {more:int} more", remedy: "write the number or the whole name"},
+		kRefuseTargetArchived:         {other: "{name:quoted} is archived", remedy: "an operator can bring it back with skein sessions"},
+		kRefuseTargetEnded:            {other: "{name:quoted} has ended", remedy: "/subagents send gives it another turn"},
+		kRefuseTargetOthers:           {other: "{name:quoted} was started for somebody else", remedy: "that person, or an operator, can do it"},
 		kRefuseTargetUnknown:          {other: "nothing is called {token:quoted} here", remedy: "/agents lists what there is; name it by its number, its label or the start of it"},
 		kRefuseThreadFailed:           {other: "the channel could not open a thread", remedy: "try again, or work without a thread"},
 		kRefuseThreadTimeout:          {other: "the channel opened no thread within {limit:duration}", remedy: "try again, or work without a thread"},
@@ -638,6 +647,7 @@ var shipped = [...]table{
 		kRunSucceeded:                 {other: "succeeded"},
 		kRunTimedOut:                  {other: "timed_out"},
 		kRunWaiting:                   {other: "waiting"},
+		kSendDone:                     {other: "{name} answers here."},
 		kStatusAnswering:              {other: "an answer is in progress"},
 		kStatusBound:                  {other: "{place}, {expiry}, by {owner}"},
 		kStatusFor:                    {other: "{what}, for {time:age}"},
@@ -646,9 +656,11 @@ var shipped = [...]table{
 		kStatusSubagentsNamed:         {other: "Sub-agents: {n:int} active ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} messages wait", one: "1 message waits"},
 		kStatusWorking:                {other: "at work"},
+		kSteerDone:                    {other: "{name} gets this at its next step."},
 		kStopCleared:                  {other: "Cleared {n:count} waiting messages.", one: "Cleared 1 waiting message."},
 		kStopNothing:                  {other: "Nothing is running here."},
 		kStopRuns:                     {other: "Sub-agents: stopped {n:int} of {n:int}."},
+		kStopSome:                     {other: "Sub-agents: stopped {n:int} of {total:int}. The others were started for somebody else."},
 		kStopTurn:                     {other: "The answer in progress is stopped."},
 		kTaskResumed:                  {other: "{name} goes on."},
 		kTaskStarted:                  {other: "{name} has started."},
@@ -826,7 +838,7 @@ var shipped = [...]table{
 		kHelpSession:                  {other: "Grenzen der Bindung hier"},
 		kHelpStatus:                   {other: "wohin diese Unterhaltung führt und was sie tut"},
 		kHelpStop:                     {other: "die laufende Antwort und alle Sub-Agenten darunter anhalten"},
-		kHelpSubagents:                {other: "Sub-Agenten ansehen"},
+		kHelpSubagents:                {other: "Sub-Agenten ansehen, anhalten, lenken oder starten"},
 		kHelpTasks:                    {other: "Hintergrundarbeit, und ob ihr Ergebnis gemeldet wurde"},
 		kHelpTools:                    {other: "welche Werkzeuge es hier gibt und was die anderen entfernt hat"},
 		kHelpUnfocus:                  {other: "die Bindung hier beenden"},
@@ -936,6 +948,9 @@ var shipped = [...]table{
 		kRefuseSpawnSessionsDisabled:  {other: "das Öffnen von Threads für Sitzungen ist hier abgeschaltet", remedy: "nimm /focus in einem Thread, oder lass einen Betreiber {key} auf true setzen"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} kann {candidates:list} sein", remedy: "schreib die Nummer oder den ganzen Namen"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} kann {candidates:list} sein, und {more:int} weitere passen auch", remedy: "schreib die Nummer oder den ganzen Namen"},
+		kRefuseTargetArchived:         {other: "{name:quoted} ist archiviert", remedy: "ein Betreiber kann die Sitzung mit skein sessions zurückholen"},
+		kRefuseTargetEnded:            {other: "{name:quoted} ist zu Ende", remedy: "/subagents send gibt ihm noch einen Zug"},
+		kRefuseTargetOthers:           {other: "{name:quoted} arbeitet für jemand anderen", remedy: "die Person selbst oder ein Betreiber kann das tun"},
 		kRefuseTargetUnknown:          {other: "hier heißt nichts {token:quoted}", remedy: "/agents zeigt, was es gibt; nenn die Nummer, den Namen oder seinen Anfang"},
 		kRefuseThreadFailed:           {other: "der Kanal konnte keinen Thread öffnen", remedy: "versuch es noch einmal, oder arbeite ohne Thread"},
 		kRefuseThreadTimeout:          {other: "der Kanal hat nicht rechtzeitig einen Thread geöffnet (Frist: {limit:duration})", remedy: "versuch es noch einmal, oder arbeite ohne Thread"},
@@ -958,6 +973,7 @@ var shipped = [...]table{
 		kRunSucceeded:                 {other: "fertig"},
 		kRunTimedOut:                  {other: "Zeit abgelaufen"},
 		kRunWaiting:                   {other: "wartet"},
+		kSendDone:                     {other: "{name} antwortet hier."},
 		kStatusAnswering:              {other: "eine Antwort entsteht"},
 		kStatusBound:                  {other: "{place}, {expiry}, von {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},
@@ -966,9 +982,11 @@ var shipped = [...]table{
 		kStatusSubagentsNamed:         {other: "Sub-Agenten: {n:int} tätig ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} Nachrichten warten", one: "1 Nachricht wartet"},
 		kStatusWorking:                {other: "arbeitet"},
+		kSteerDone:                    {other: "{name} bekommt das beim nächsten Schritt."},
 		kStopCleared:                  {other: "{n:count} wartende Nachrichten entfernt.", one: "1 wartende Nachricht entfernt."},
 		kStopNothing:                  {other: "Hier läuft nichts."},
 		kStopRuns:                     {other: "Sub-Agenten: {n:int} von {n:int} angehalten."},
+		kStopSome:                     {other: "Sub-Agenten: {n:int} von {total:int} angehalten. Die anderen arbeiten für jemand anderen."},
 		kStopTurn:                     {other: "Die laufende Antwort ist angehalten."},
 		kTaskResumed:                  {other: "{name} macht weiter."},
 		kTaskStarted:                  {other: "{name} hat angefangen."},
@@ -1146,7 +1164,7 @@ var shipped = [...]table{
 		kHelpSession:                  {other: "límites de la vinculación de aquí"},
 		kHelpStatus:                   {other: "adónde lleva esta conversación y qué hace"},
 		kHelpStop:                     {other: "detener la respuesta en curso y todos los subagentes que dependen de ella"},
-		kHelpSubagents:                {other: "ver los subagentes"},
+		kHelpSubagents:                {other: "ver, detener, guiar o iniciar subagentes"},
 		kHelpTasks:                    {other: "trabajo en segundo plano y si se comunicó su resultado"},
 		kHelpTools:                    {other: "qué herramientas hay aquí y qué quitó las demás"},
 		kHelpUnfocus:                  {other: "terminar la vinculación de aquí"},
@@ -1256,6 +1274,9 @@ var shipped = [...]table{
 		kRefuseSpawnSessionsDisabled:  {other: "abrir hilos para sesiones está desactivado aquí", remedy: "usa /focus dentro de un hilo, o pide a un operador que ponga {key} en true"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} puede ser {candidates:list}", remedy: "escribe el número o el nombre completo"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} puede ser {candidates:list} y {more:int} más", remedy: "escribe el número o el nombre completo"},
+		kRefuseTargetArchived:         {other: "{name:quoted} está archivado", remedy: "un operador puede recuperarlo con skein sessions"},
+		kRefuseTargetEnded:            {other: "{name:quoted} ha terminado", remedy: "/subagents send le da otro turno"},
+		kRefuseTargetOthers:           {other: "{name:quoted} trabaja para otra persona", remedy: "esa persona, o un operador, puede hacerlo"},
 		kRefuseTargetUnknown:          {other: "aquí nada se llama {token:quoted}", remedy: "/agents muestra lo que hay; indica su número, su nombre o el comienzo"},
 		kRefuseThreadFailed:           {other: "el canal no pudo abrir un hilo", remedy: "inténtalo de nuevo, o trabaja sin hilo"},
 		kRefuseThreadTimeout:          {other: "el canal no abrió un hilo en {limit:duration}", remedy: "inténtalo de nuevo, o trabaja sin hilo"},
@@ -1278,6 +1299,7 @@ var shipped = [...]table{
 		kRunSucceeded:                 {other: "terminado"},
 		kRunTimedOut:                  {other: "tiempo agotado"},
 		kRunWaiting:                   {other: "en espera"},
+		kSendDone:                     {other: "{name} responde aquí."},
 		kStatusAnswering:              {other: "preparando una respuesta"},
 		kStatusBound:                  {other: "{place}, {expiry}, por {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},
@@ -1286,9 +1308,11 @@ var shipped = [...]table{
 		kStatusSubagentsNamed:         {other: "Subagentes: {n:int} activos ({names:list})"},
 		kStatusWaiting:                {other: "{n:count} mensajes en espera", one: "1 mensaje en espera"},
 		kStatusWorking:                {other: "trabajando"},
+		kSteerDone:                    {other: "{name} lo recibe en su próximo paso."},
 		kStopCleared:                  {other: "Se quitaron {n:count} mensajes en espera.", one: "Se quitó 1 mensaje en espera."},
 		kStopNothing:                  {other: "Aquí no hay nada en curso."},
 		kStopRuns:                     {other: "Subagentes: {n:int} de {n:int} detenidos."},
+		kStopSome:                     {other: "Subagentes: {n:int} de {total:int} detenidos. Los demás trabajan para otra persona."},
 		kStopTurn:                     {other: "La respuesta en curso se detuvo."},
 		kTaskResumed:                  {other: "{name} continúa."},
 		kTaskStarted:                  {other: "{name} ha empezado."},

@@ -487,7 +487,7 @@ func (l Language) HelpStatus() string { return l.say(kHelpStatus) }
 // HelpStop is "help.stop": stop the answer in progress and all sub-agents below
 func (l Language) HelpStop() string { return l.say(kHelpStop) }
 
-// HelpSubagents is "help.subagents": look at sub-agents
+// HelpSubagents is "help.subagents": look at sub-agents, and stop, steer or start them
 func (l Language) HelpSubagents() string { return l.say(kHelpSubagents) }
 
 // HelpTasks is "help.tasks": background work and whether its outcome was told
@@ -903,6 +903,21 @@ func RefuseTargetAmbiguousMore(code string, candidates []string, more int, token
 	return refusalError(code, kRefuseTargetAmbiguousMore, arg{"candidates", candidates}, arg{"more", more}, arg{"token", token})
 }
 
+// RefuseTargetArchived is "refuse.target-archived": {name:quoted} is archived (an operator can bring it back with skein sessions)
+func RefuseTargetArchived(code string, name string) *core.Error {
+	return refusalError(code, kRefuseTargetArchived, arg{"name", name})
+}
+
+// RefuseTargetEnded is "refuse.target-ended": {name:quoted} has ended (/subagents send gives it another turn)
+func RefuseTargetEnded(code string, name string) *core.Error {
+	return refusalError(code, kRefuseTargetEnded, arg{"name", name})
+}
+
+// RefuseTargetOthers is "refuse.target-others": {name:quoted} was started for somebody else (that person, or an operator, can do it)
+func RefuseTargetOthers(code string, name string) *core.Error {
+	return refusalError(code, kRefuseTargetOthers, arg{"name", name})
+}
+
 // RefuseTargetUnknown is "refuse.target-unknown": nothing is called {token:quoted} here (/agents lists what there is; name it by its number, its label or the start of it)
 func RefuseTargetUnknown(code string, token string) *core.Error {
 	return refusalError(code, kRefuseTargetUnknown, arg{"token", token})
@@ -981,6 +996,9 @@ func (l Language) RunTimedOut() string { return l.say(kRunTimedOut) }
 // RunWaiting is "run.waiting": waiting
 func (l Language) RunWaiting() string { return l.say(kRunWaiting) }
 
+// SendDone is "send.done": {name} answers here.
+func (l Language) SendDone(name string) string { return l.say(kSendDone, arg{"name", name}) }
+
 // StatusAnswering is "status.answering": an answer is in progress
 func (l Language) StatusAnswering() string { return l.say(kStatusAnswering) }
 
@@ -1013,6 +1031,9 @@ func (l Language) StatusWaiting(n int) string { return l.say(kStatusWaiting, arg
 // StatusWorking is "status.working": at work
 func (l Language) StatusWorking() string { return l.say(kStatusWorking) }
 
+// SteerDone is "steer.done": {name} gets this at its next step.
+func (l Language) SteerDone(name string) string { return l.say(kSteerDone, arg{"name", name}) }
+
 // StopCleared is "stop.cleared": Cleared {n:count} waiting messages.
 func (l Language) StopCleared(n int) string { return l.say(kStopCleared, arg{"n", count(n)}) }
 
@@ -1021,6 +1042,11 @@ func (l Language) StopNothing() string { return l.say(kStopNothing) }
 
 // StopRuns is "stop.runs": Sub-agents: stopped {n:int} of {n:int}.
 func (l Language) StopRuns(n int) string { return l.say(kStopRuns, arg{"n", n}) }
+
+// StopSome is "stop.some": Sub-agents: stopped {n:int} of {total:int}. The others were started for somebody else.
+func (l Language) StopSome(n int, total int) string {
+	return l.say(kStopSome, arg{"n", n}, arg{"total", total})
+}
 
 // StopTurn is "stop.turn": The answer in progress is stopped.
 func (l Language) StopTurn() string { return l.say(kStopTurn) }

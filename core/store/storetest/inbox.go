@@ -163,7 +163,13 @@ func testInboxClear(s *suite) {
 		row.Session, row.Lane = b.ID, store.LaneMain
 		s.put(row)
 	}
+	steered := func(run string) bool {
+		return get(s, func(tx *store.Tx) (bool, error) { return tx.SteersRun(b.ID, run) })
+	}
+	require.True(s, steered("r1"))
+	require.False(s, steered("r2"))
 	s.write(func(tx *store.Tx) error { return tx.ClearInputOf(b.ID, "r1") })
+	require.False(s, steered("r1"))
 	require.Equal(s, []string{"other", "another task", "end of r1"}, s.queued(b.ID))
 }
 
