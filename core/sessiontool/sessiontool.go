@@ -51,8 +51,8 @@ type Config interface {
 
 // Options make the tools.
 type Options struct {
-	World  *world.World
-	DB     *store.DB
+	World   *world.World
+	DB      *store.DB
 	Config  Config
 	Runs    Runs
 	Poster  Poster

@@ -26,8 +26,10 @@ var _ tool.Durable = SpawnTool{}
 func (t SpawnTool) Spec() core.ToolSpec {
 	return core.ToolSpec{
 		Name: "sessions_spawn",
-		Description: "Start a sub-agent in the background. It returns at once; when the child ends, its result comes to you as an event. " +
-			"Do not poll: call sessions_yield to wait for your children.",
+		Description: "Start a sub-agent in the background, for work that is long or independent of this conversation. " +
+			"It returns at once; when the child ends, its result comes to you as an event. Never poll: call sessions_yield to wait for your children. " +
+			"Fork this conversation sparingly, only where the child needs it. " +
+			"A result that comes after your final answer and adds nothing is answered with exactly NO_REPLY.",
 		// One after the other, so that children are numbered in the order of the
 		// calls.
 		Schema: spawnSchema(t.e.Config.Files().Enabled), Serial: true,
