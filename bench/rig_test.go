@@ -58,7 +58,7 @@ type rig struct {
 
 const rigConfig = `{
   models: { providers: { demo: { type: "scripted", file: "model.json5" } } },
-  agents: { defaults: { model: "demo/m" }, entries: { main: { instructions: "You help." } } },
+  agents: { defaults: { model: "demo/m", subagents: { maxChildrenPerAgent: 20 } }, entries: { main: { instructions: "You help." } } },
   channels: { console: { dmPolicy: "open", groupPolicy: "open", requireMention: false, accounts: { default: {} } } },
   limits: { perUser: { messagesPerMinute: 0 } }, // one person sends everything
   store: { url: "sqlite:skein.db" },
