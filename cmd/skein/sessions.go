@@ -19,7 +19,7 @@ func sessionsCommand(e *env) *cobra.Command {
 			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting messages", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
 		})
 	return family("sessions", "Sessions: the histories of agents", func() *cobra.Command { return sessionsList(e) },
-		sessionsShow(e), sessionsTranscript(e), stop)
+		sessionsShow(e), sessionsTranscript(e), stop, worktreesCommand(e))
 }
 
 func choose(yes bool, a, b string) string {

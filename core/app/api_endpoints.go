@@ -72,6 +72,7 @@ func readEndpoints() []Endpoint {
 		get("/sessions/{key}", "One session with its bindings, tasks and turns, by key, number or session:<number>.", one(Views.Session)),
 		get("/sessions/{key}/transcript", "The whole history of a session, archived ones too.", api.transcript,
 			Parameter{"raw", "boolean", "The rows as they are stored."}),
+		get("/worktrees", "Git worktrees of visible sessions, the newest first.", api.worktrees, rows),
 		get("/tasks", "Tasks, the newest first.", api.tasks, rows, Parameter{"status", "string", "Only those in this state."},
 			Parameter{"agent", "string", "Only those of this agent."}, Parameter{"runtime", "string", "Only those of this kind of work."}),
 		get("/tasks/audit", "What is wrong with the ledger of tasks, errors first.", api.audit, rows,
@@ -90,6 +91,8 @@ func writeEndpoints() []Endpoint {
 	return []Endpoint{
 		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
 		post("/tasks/maintenance", "Mend the ledger of tasks and prune what is kept no longer.", api.maintain),
+		post("/worktrees/{id}/restore", "Bring a worktree back that is kept as a snapshot.", api.restoreWorktree),
+		post("/worktrees/{id}/remove", "Remove a worktree, kept as a snapshot where it is not pushed; or let go of a snapshot.", api.removeWorktree),
 		post("/tasks/{id}/cancel", "Stop a task and every sub-agent below it.", api.cancelTask),
 		takes(post("/tasks/{id}/notify", "Choose what people are told of a task that goes on.", api.notifyTask), NotifyRequest{}),
 		post("/tasks/{id}/retry", "Tell an outcome anew that nobody was told.", api.retryTask),

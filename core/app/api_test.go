@@ -93,7 +93,7 @@ func TestAPIServesWhatItLists(t *testing.T) {
 
 	names := map[string]string{
 		"/sessions/": sessions[0].Key, "/tasks/": tasks[0].ID, "/bindings/": bindings[0].ID, "/outbox/": strconv.FormatInt(outbox[0].ID, 10),
-		"/data/": "console:local",
+		"/data/": "console:local", "/worktrees/": "none",
 	}
 	// What a path needs besides, and what it answers where there is no such thing.
 	query := map[string]string{"/data/{id}/transcript": "?session=" + strconv.FormatInt(sessions[0].ID, 10)}

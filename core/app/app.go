@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,7 +200,7 @@ func (a *App) join() error {
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
 		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog, OnBudget: a.budgetSpent,
-		Settle: a.settle(), Go: a.Go,
+		Settle: a.settle(), Go: a.Go, Worktrees: filepath.Join(absolute(a.stateDir), "worktrees"),
 	})
 	builtIn := append(a.engine.Tools(), a.sessionTools().All()...)
 	if err := a.tools.Add(append(builtIn, a.opts.Tools...)...); err != nil {
@@ -216,6 +217,7 @@ func (a *App) join() error {
 	a.kernel.AddSource(a.engine.Sweep())
 	a.kernel.AddSource(a.engine.Blocked())
 	a.kernel.AddSource(&retention{settings: func() config.Retention { return a.live().cfg.Session.Retention }})
+	a.kernel.AddSource(a.engine.WorktreeDeadlines())
 	a.kernel.AddSource(a.engine.Files()) // after those that let go of files
 	a.kernel.HandleTimer(subagent.TimerWait, a.engine.WaitDue)
 	a.kernel.HandleTimer(subagent.TimerRun, a.engine.RunDue)
@@ -232,6 +234,14 @@ func (a *App) join() error {
 	})
 	a.accounts, err = a.openAccounts(a.opts.Config)
 	return err
+}
+
+// absolute writes a path so that it holds in every folder.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // instance is the store's own name among all stores of the world.

@@ -12,6 +12,9 @@ import (
 // planArchive sets when the session of an ended run is archived. A session
 // that is bound is archived from the end of its binding.
 func (e *Engine) planArchive(tx *store.Tx, run core.Run, settled bool) error {
+	if err := e.endWorktree(tx, run); err != nil {
+		return err
+	}
 	if run.Kind == core.RunSend && kindOf(run.SessionKey) != core.SessionSubagent {
 		return nil // a chat lives on
 	}

@@ -157,6 +157,8 @@ type Options struct {
 	// Go runs what must not be done in a transaction, in a goroutine that the
 	// runtime waits for.
 	Go func(f func(ctx context.Context))
+	// Worktrees is the folder where managed worktrees are made, absolute.
+	Worktrees string
 	// Settle is how long a spawn must have been half done before Recover takes
 	// it for one that a crash left; 0 where this process is alone on its store.
 	Settle time.Duration

@@ -126,7 +126,10 @@ func (s *spawn) noteFiles(tx *store.Tx) error {
 
 // furnish makes what the child finds when it starts. resumed says that an
 // earlier process may have made a part of it.
-func (s *spawn) furnish(resumed bool) error {
+func (s *spawn) furnish(ctx context.Context, resumed bool) error {
+	if err := s.makeWorktree(ctx, resumed); err != nil {
+		return err
+	}
 	if len(s.files) == 0 {
 		return nil
 	}

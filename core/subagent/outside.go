@@ -35,7 +35,7 @@ func (s *spawn) outside(ctx context.Context, steps tool.Steps) error {
 	if err := s.e.World.Crash(world.SpawnAfterReserve); err != nil {
 		return err
 	}
-	if err := s.furnish(resumed); err != nil {
+	if err := s.furnish(ctx, resumed); err != nil {
 		return s.undone(ctx, steps, err)
 	}
 	if s.bound.Binding.ID == "" { // it was asked for no thread, or the plan is to run unbound
@@ -120,7 +120,7 @@ func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, er
 		return false, err
 	}
 	return false, steps.Do(ctx, func(tx *store.Tx) error {
-		s.bound = Reservation{}
+		s.bound, s.tree = Reservation{}, store.Worktree{}
 		if err := s.load(tx); err != nil || s.again != "" {
 			return err
 		}
@@ -128,6 +128,9 @@ func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, er
 			return err
 		}
 		if err := s.noteFiles(tx); err != nil {
+			return err
+		}
+		if err := s.reserveWorktree(tx); err != nil {
 			return err
 		}
 		if err := s.reserveThread(tx); err != nil {
@@ -202,6 +205,9 @@ func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, er
 			return err
 		}
 		s.warn, s.note, found = body.Warn, body.Note, true
+		if s.tree, err = tx.WorktreeOf(body.Session); orNothing(err) != nil {
+			return err
+		}
 		if s.folder, err = tx.AttachmentOf(body.Session); orNothing(err) != nil {
 			return err
 		}
@@ -231,19 +237,23 @@ func (s *spawn) bindRequest() BindRequest {
 // made since. It reports whether there was something to take back for people.
 func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, err error) {
 	var made store.Attachment
+	var tree store.Worktree
 	err = e.DB.Read(ctx, func(tx *store.Tx) error {
-		made = store.Attachment{}
+		made, tree = store.Attachment{}, store.Worktree{}
 		body, open, err := openIntent(tx, turn, seq)
 		if err != nil || !open {
 			return err
 		}
-		made, err = tx.AttachmentOf(body.Session)
+		if made, err = tx.AttachmentOf(body.Session); orNothing(err) != nil {
+			return err
+		}
+		tree, err = tx.WorktreeOf(body.Session)
 		return orNothing(err)
 	})
 	if err != nil {
 		return false, err
 	}
-	cleared := e.removeFiles(made)
+	cleared, pruned := e.removeFiles(made), e.removeReserved(ctx, tree)
 	err = e.DB.Write(ctx, func(tx *store.Tx) error {
 		undone = false
 		body, open, err := openIntent(tx, turn, seq)
@@ -254,6 +264,9 @@ func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, er
 			if undone, err = e.Bindings.Abort(tx, body.Binding); err != nil {
 				return err
 			}
+		}
+		if err := e.forgetWorktree(tx, tree, pruned); err != nil {
+			return err
 		}
 		if err := e.forgetFiles(tx, body.Session, cleared); err != nil {
 			return err

@@ -57,12 +57,15 @@ type spawnParams struct {
 	AttachAs          *attachAs     `json:"attachAs"`
 	Visible           bool          `json:"visible"`
 	Group             *string       `json:"group"`
+	Worktree          bool          `json:"worktree"`
+	WorktreeName      string        `json:"worktreeName"`
+	WorktreeBaseRef   string        `json:"worktreeBaseRef"`
 }
 
 // knownParams are all that sessions_spawn takes, in the order of its schema.
 var knownParams = []string{
 	"task", "taskName", "label", "agentId", "runtime", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "context", "lightContext", "cleanup",
-	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey", "attachments", "attachAs", "visible", "group",
+	"expectsCompletionMessage", "sandbox", "cwd", "budget", "idempotencyKey", "attachments", "attachAs", "visible", "group", "worktree", "worktreeName", "worktreeBaseRef",
 }
 
 var (
@@ -223,18 +226,19 @@ func oneOf(name string, v *string, byDefault string, allowed ...string) error {
 
 // spawnResult is the answer of sessions_spawn.
 type spawnResult struct {
-	Status     string       `json:"status"`
-	RunID      string       `json:"runId"`
-	SessionKey string       `json:"childSessionKey"`
-	TaskID     string       `json:"taskId"`
-	Mode       string       `json:"mode"`
-	Context    string       `json:"context"`
-	Model      string       `json:"resolvedModel"`
-	Provider   string       `json:"resolvedProvider"`
-	Thread     *spawnThread `json:"thread"`
-	Note       string       `json:"note"`
-	Warnings   []string     `json:"warnings"`
-	Files      *resultFiles `json:"attachments,omitempty"`
+	Status     string          `json:"status"`
+	RunID      string          `json:"runId"`
+	SessionKey string          `json:"childSessionKey"`
+	TaskID     string          `json:"taskId"`
+	Mode       string          `json:"mode"`
+	Context    string          `json:"context"`
+	Model      string          `json:"resolvedModel"`
+	Provider   string          `json:"resolvedProvider"`
+	Thread     *spawnThread    `json:"thread"`
+	Note       string          `json:"note"`
+	Warnings   []string        `json:"warnings"`
+	Files      *resultFiles    `json:"attachments,omitempty"`
+	Tree       *resultWorktree `json:"worktree,omitempty"`
 }
 
 type spawnThread struct {

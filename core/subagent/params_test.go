@@ -58,6 +58,10 @@ func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
 			"bad_params", "thread, mode, thinking, lightContext, attachments, attachAs: not for a visible session"},
 		{"cleanup of a visible session", `{"task":"x","visible":true,"cleanup":"delete"}`, "bad_params", "cleanup keep"},
 		{"group of two lines", `{"task":"x","visible":true,"group":"a\nb"}`, "bad_params", "one line"},
+		{"name without a worktree", `{"task":"x","visible":true,"worktreeName":"a"}`, "bad_params", "worktree: true"},
+		{"worktree name", `{"task":"x","visible":true,"worktree":true,"worktreeName":"A_b"}`, "bad_params", "at most 64"},
+		{"base", `{"task":"x","visible":true,"worktree":true,"worktreeBaseRef":"--all"}`, "bad_params", "no name of a commit"},
+		{"worktree of a hidden one", `{"task":"x","worktree":true,"worktreeName":"a"}`, "bad_params", "worktree, worktreeName: only for a visible session"},
 		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +88,7 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 	require.NoError(t, json.Unmarshal(spawnSchema(true), &schema))
 	require.Len(t, schema.Properties, len(knownParams))
 	for name := range schema.Properties {
-		value := map[string]string{"thread": "false", "visible": "true", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
+		value := map[string]string{"thread": "false", "visible": "true", "worktree": "true", "runTimeoutSeconds": "0", "lightContext": "true", "expectsCompletionMessage": "true"}[name]
 		if value == "" {
 			value = map[string]string{"mode": `"run"`, "context": `"fork"`, "cleanup": `"keep"`, "sandbox": `"inherit"`, "budget": `{"tokens":5}`,
 				"attachments": `[{"name":"a","content":"b"}]`, "attachAs": `{"mountPath":"/in"}`, "runtime": `"subagent"`, "thinking": `"low"`}[name]
@@ -95,6 +99,9 @@ func TestSpawnSchemaKnowsEveryParameter(t *testing.T) {
 		require.NotContains(t, string(spawnSchema(false)), `"attach`)
 		if slices.Contains(visibleOnly, name) {
 			value += `,"visible":true`
+			if name != "worktree" {
+				value += `,"worktree":true`
+			}
 		}
 		_, err := parseSpawn(json.RawMessage(`{"task":"t","` + name + `":` + value + `}`))
 		require.NoError(t, err, name)

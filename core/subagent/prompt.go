@@ -57,6 +57,9 @@ func (e *Engine) childPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Lease) 
 		if run.Spec.Cwd != "" {
 			fmt.Fprintf(b, "Your tools work in %q.\n", run.Spec.Cwd)
 		}
+		if err := worktreePrompt(b, tx, l.Session); err != nil {
+			return err
+		}
 		if f := run.Spec.Files; f != nil {
 			filesPrompt(b, *f)
 		}
@@ -174,4 +177,21 @@ func filesPrompt(b *strings.Builder, f core.SpawnFiles) {
 	for _, name := range f.Names {
 		fmt.Fprintf(b, "- %q\n", name)
 	}
+}
+
+// worktreePrompt tells a visible session of its worktree.
+func worktreePrompt(b *strings.Builder, tx *store.Tx, s store.Session) error {
+	if s.Kind != core.SessionDashboard {
+		return nil
+	}
+	w, err := tx.WorktreeOf(s.ID)
+	if err != nil {
+		return orNothing(err)
+	}
+	if w.State == store.WorktreeSnapshot {
+		fmt.Fprintf(b, "Your git worktree was removed when your task ended, and is kept as a snapshot: a person can bring it back with `skein sessions worktrees restore %s`.\n", w.Name)
+		return nil
+	}
+	fmt.Fprintf(b, "That is in a git worktree of your own, on the branch %s; it is removed when your task has ended, so commit and push what is to stay.\n", w.Branch)
+	return nil
 }

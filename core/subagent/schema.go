@@ -23,6 +23,9 @@ const spawnProperties = `  "task":{"type":"string","minLength":1,"description":"
   "idempotencyKey":{"type":"string","minLength":1,"maxLength":128,"description":"A spawn under a key that you used before returns its first result instead of a second child."},
   "visible":{"type":"boolean","description":"A session that people see in their lists, write to with /focus and keep; without thread, mode, thinking, lightContext and files."},
   "group":{"type":"string","maxLength":64,"description":"With visible: the heading under which it is listed."},
+  "worktree":{"type":"boolean","description":"With visible: it works in a git worktree of its own, on branch skein/<name>."},
+  "worktreeName":{"type":"string","pattern":"^[a-z0-9][a-z0-9-]{0,63}$","description":"Default: made of the label."},
+  "worktreeBaseRef":{"type":"string","maxLength":250,"description":"Where the branch begins; default: the remote's default branch."},
   "budget":{"type":"object","additionalProperties":false,"minProperties":1,"description":"What the child and its own children may use; only less than is left to you.","properties":{
    "tokens":{"type":"integer","minimum":1,"description":"Read and written."},"usd":{"type":"number","exclusiveMinimum":0,"description":"By the configured prices."}}}`
 

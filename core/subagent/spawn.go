@@ -14,6 +14,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/worktree"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -55,10 +56,13 @@ type spawn struct {
 	place  *core.Address
 	// dir is the folder that cwd names, or why it cannot be used; it is found
 	// before any transaction.
-	dir    string
-	dirErr error
-	files  []attach.Content // that are handed over, checked
-	folder store.Attachment // where they go
+	dir      string
+	dirErr   error
+	files    []attach.Content // that are handed over, checked
+	folder   store.Attachment // where they go
+	repo     worktree.Repo    // of a spawn with a worktree
+	branches map[string]bool
+	tree     store.Worktree // reserved, zero for none
 	// again is the result of an earlier spawn under the same key, "" for none.
 	again string
 }
@@ -74,7 +78,11 @@ func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 		return s.undone(ctx, steps, err) // the rules may have been others before a crash
 	}
 	s.findDir()
-	if s.p.Thread || len(s.files) > 0 {
+	s.findRepo(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if s.p.Thread || len(s.files) > 0 || s.p.Worktree {
 		return s.outside(ctx, steps)
 	}
 	err = steps.Finish(ctx, func(tx *store.Tx) (tool.Result, error) {
@@ -500,6 +508,11 @@ func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
 	if err := s.e.ready(tx, s.run.Session, store.LaneSubagent, false); err != nil {
 		return tool.Result{}, err
 	}
+	if s.tree.ID != "" {
+		if err := tx.SetWorktree(s.tree); err != nil {
+			return tool.Result{}, err
+		}
+	}
 	run := s.run
 	tx.OnCommit(func() { s.e.Bindings.Spawned(run, b.Address) })
 	text, err := json.Marshal(s.result(b))
@@ -519,7 +532,7 @@ func (s *spawn) result(b core.Binding) spawnResult {
 	r := spawnResult{
 		Status: "accepted", RunID: s.run.ID, SessionKey: s.run.SessionKey, TaskID: s.run.TaskID, Mode: s.run.Spec.Mode,
 		Context: s.run.Spec.Context, Model: s.run.Spec.Model, Provider: provider, Warnings: s.warn, Note: s.note,
-		Files: s.resultFiles(),
+		Files: s.resultFiles(), Tree: s.resultWorktree(),
 	}
 	if r.Warnings == nil {
 		r.Warnings = []string{}

@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/worktree"
 )
 
 // visibleOnly are the parameters that only a visible session has, and
 // notVisible those that it does not have.
 var (
-	visibleOnly = []string{"group"}
+	visibleOnly = []string{"group", "worktree", "worktreeName", "worktreeBaseRef"}
 	notVisible  = []string{"thread", "mode", "thinking", "lightContext", "attachments", "attachAs"}
 )
 
@@ -50,6 +51,24 @@ func (p *spawnParams) checkVisible(keys map[string]json.RawMessage) error {
 	}
 	if g := p.group(); utf8.RuneCountInString(g) > maxGroup || strings.ContainsFunc(g, unicode.IsControl) {
 		return core.Errorf("bad_params", "group is no heading: %q", core.Clip(g, 80)).WithRemedy("one line of at most %d characters", maxGroup)
+	}
+	return p.checkWorktree()
+}
+
+// maxRef is the longest worktreeBaseRef, in bytes.
+const maxRef = 250
+
+func (p *spawnParams) checkWorktree() error {
+	switch {
+	case !p.Worktree && (p.WorktreeName != "" || p.WorktreeBaseRef != ""):
+		return core.Errorf("bad_params", "worktreeName and worktreeBaseRef are for a worktree only").WithRemedy("add worktree: true, or leave them out")
+	case p.WorktreeName != "" && !worktree.NameForm.MatchString(p.WorktreeName):
+		return core.Errorf("bad_params", "worktreeName %q is not allowed", core.Clip(p.WorktreeName, 80)).
+			WithRemedy("a lower-case letter or digit, then letters, digits or -, at most 64")
+	case len(p.WorktreeBaseRef) > maxRef || strings.HasPrefix(p.WorktreeBaseRef, "-") ||
+		strings.ContainsFunc(p.WorktreeBaseRef, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return core.Errorf("bad_params", "worktreeBaseRef %q is no name of a commit", core.Clip(p.WorktreeBaseRef, 80)).
+			WithRemedy("name a branch, a tag or a commit")
 	}
 	return nil
 }

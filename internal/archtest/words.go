@@ -69,6 +69,7 @@ func otherReaders() []reader {
 		{"core/subagent/spawn.go", nil, model},
 		{"core/subagent/stop.go", []string{"interrupted: a person stopped this turn"}, model},
 		{"core/subagent/wait.go", []string{"Your note from before you waited", "The deadline of your wait has passed"}, model},
+		{"core/subagent/worktrees.go", nil, model},
 		{"core/subagent/yield.go", nil, model},
 		{"threadbind/errors.go", []string{"spawn without thread, in mode run"}, model},
 		{"threadbind/hooks.go", []string{"the extension %s"}, model},

@@ -116,3 +116,56 @@ func testIntentAgain(s *suite) {
 	in := get(s, func(tx *store.Tx) (store.Intent, error) { return tx.IntentAt(1, 2) })
 	require.Equal(s, store.Intent{Turn: 1, Seq: 2, Kind: "spawn", State: "open", Ref: "r", Body: "two", At: 5}, in)
 }
+
+func testWorktrees(s *suite) {
+	w := store.Worktree{ID: "01A", Session: 7, Name: "fix", Repo: "/r/.git", Path: "/s/x/fix", Branch: "skein/fix", State: store.WorktreeReserved, CreatedAt: 10}
+	reserve := func(w store.Worktree) bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.ReserveWorktree(w) })
+	}
+	require.True(s, reserve(w))
+	other := w
+	other.ID, other.Session = "01B", 8
+	require.False(s, reserve(other), "a path is one worktree's")
+	other.Path, other.Name = "/s/x/fix-2", "fix-2"
+	require.True(s, reserve(other))
+	s.reopen()
+	of := func(session int64) store.Worktree {
+		return get(s, func(tx *store.Tx) (store.Worktree, error) { return tx.WorktreeOf(session) })
+	}
+	require.Equal(s, w, of(7))
+	missing(s, func(tx *store.Tx) (store.Worktree, error) { return tx.WorktreeOf(9) })
+	next := func() core.Millis {
+		return get(s, func(tx *store.Tx) (core.Millis, error) { return tx.NextWorktree(100) })
+	}
+	end := func() bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.EndWorktree(7, 50) })
+	}
+	take := func(now core.Millis) []store.Worktree {
+		return do(s, func(tx *store.Tx) ([]store.Worktree, error) { return tx.TakeWorktrees(now, now+60, 100, 10) })
+	}
+	require.False(s, end(), "its spawn is in progress")
+	w.State, w.Base = store.WorktreeLive, "abc"
+	s.write(func(tx *store.Tx) error { return tx.SetWorktree(w) })
+	require.Equal(s, w, of(7))
+	require.Zero(s, next())
+	require.True(s, end())
+	require.False(s, end())
+	require.EqualValues(s, 50, next())
+	require.Empty(s, take(49))
+	w.State, w.EndedAt = store.WorktreeEnding, 50
+	require.Equal(s, []store.Worktree{w}, take(50))
+	require.EqualValues(s, 110, next())
+	w.State, w.EndedAt, w.Snapshot, w.Detail = store.WorktreeSnapshot, 200, "def", "1 files were not committed"
+	s.write(func(tx *store.Tx) error { return tx.SetWorktree(w) })
+	require.EqualValues(s, 300, next(), "a snapshot is kept for a while")
+	require.Empty(s, take(299))
+	require.Len(s, take(300), 1)
+	list := get(s, func(tx *store.Tx) ([]store.Worktree, error) { return tx.Worktrees(10) })
+	require.Len(s, list, 2)
+	found := get(s, func(tx *store.Tx) ([]store.Worktree, error) { return tx.WorktreesByPrefix("01A", 10) })
+	require.Len(s, found, 1)
+	found = get(s, func(tx *store.Tx) ([]store.Worktree, error) { return tx.WorktreesNamed("fix-2", 10) })
+	require.Equal(s, []store.Worktree{other}, found)
+	s.write(func(tx *store.Tx) error { return tx.DeleteWorktree("01A") })
+	missing(s, func(tx *store.Tx) (store.Worktree, error) { return tx.WorktreeOf(7) })
+}

@@ -87,6 +87,7 @@ func Run(t *testing.T, b Backend) {
 		{"SpawnKeys", testSpawnKeys},
 		{"SessionGroup", testSessionGroup},
 		{"Withheld", testWithheld},
+		{"Worktrees", testWorktrees},
 		{"Attachments", testAttachments},
 		{"IntentAgain", testIntentAgain},
 		{"Retention", testRetention},
