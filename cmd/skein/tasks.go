@@ -81,14 +81,40 @@ func taskState(t app.TaskView) cell {
 }
 
 func tasksShow(e *env) *cobra.Command {
-	return query[app.TaskDetail]{
-		use: "show ID", short: "Show one task with its lineage and its result", args: cobra.ExactArgs(1),
-		long: `Show one task with its lineage and its result. ID is the id of a task or of its
+	trace, asJSON := false, false
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show one task with its lineage and its result", Args: cobra.ExactArgs(1),
+		Long: `Show one task with its lineage and its result. ID is the id of a task or of its
 run, a beginning of one of them, or the key of a sub-agent's session: then it is
-the newest task of that.`,
-		ask:  func(args []string) (string, url.Values) { return item("tasks", args[0]), nil },
-		show: showTask,
-	}.command(e)
+the newest task of that.
+
+With --trace it prints the tree of the task instead: who asked for it, each turn,
+model call and tool call, the events that were handed over, the messages and
+their receipts, in order, and the same of the tasks below it.`,
+		RunE: does(func(ctx context.Context, args []string) error {
+			p := e.printer()
+			if trace {
+				return showAnswer(ctx, e, item("tasks", args[0], "trace"), asJSON, func(t app.TraceView) { showTrace(p, t) })
+			}
+			return showAnswer(ctx, e, item("tasks", args[0]), asJSON, func(t app.TaskDetail) { showTask(p, t) })
+		}),
+	}
+	cmd.Flags().BoolVar(&trace, "trace", false, "print the tree of the task")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; docs/cli.md lists the fields")
+	return cmd
+}
+
+// showAnswer asks and prints.
+func showAnswer[T any](ctx context.Context, e *env, path string, asJSON bool, show func(T)) error {
+	var answer T
+	if err := e.ask(ctx, path, nil, &answer); err != nil {
+		return err
+	}
+	if asJSON {
+		return e.printer().json(answer)
+	}
+	show(answer)
+	return nil
 }
 
 func showTask(p printer, t app.TaskDetail) {

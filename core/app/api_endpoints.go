@@ -79,6 +79,7 @@ func readEndpoints() []Endpoint {
 			Parameter{"severity", "string", "Only warn, or only error."}, Parameter{"code", "string", "Only findings of this code."}),
 		get("/tasks/maintenance", "What maintenance of the ledger would do.", api.maintenance),
 		get("/tasks/{id}", "One task with its lineage and result, by the id of the task or of its run, or by the key of its session.", one(Views.Task)),
+		get("/tasks/{id}/trace", "The tree of a task: lineage, turns, model calls, tool calls, events, messages and their receipts, in order.", one(Views.Trace)),
 		get("/bindings", "Bindings, the newest first.", api.bindings, rows, Parameter{"ended", "boolean", "Those that ended instead of the live ones."}),
 		get("/bindings/{id}", "One binding.", one(Views.Binding)),
 		get("/outbox", "Messages on their way out, the newest first.", api.outbox, rows,

@@ -17,5 +17,5 @@ CREATE INDEX run_odd ON run (id) WHERE (ended_at > 0 AND ended_at < started_at O
 CREATE INDEX session_open ON session (kind, used_at) WHERE archived_at = 0;
 
 -- Events in transcripts, and the messages of a run.
-CREATE INDEX transcript_event ON transcript (session_id, id) WHERE kind = 'event';
+CREATE INDEX transcript_event ON transcript (session_id, id) WHERE kind = 'completion';
 CREATE INDEX outbox_session ON outbox (session_id, id) WHERE session_id > 0;

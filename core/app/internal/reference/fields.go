@@ -35,6 +35,8 @@ func listed() []struct {
 		{"`sessions stop`, `tasks cancel`", reflect.TypeFor[app.StopView]()},
 		{"`tasks list`, `tasks notify`, `tasks retry`, `tasks dismiss`", reflect.TypeFor[app.TaskView]()},
 		{"`tasks show`", reflect.TypeFor[app.TaskDetail]()},
+		{"`tasks show --trace`", reflect.TypeFor[app.TraceView]()},
+		{"a step of `tasks show --trace`", reflect.TypeFor[app.TraceStep]()},
 		{"`tasks audit`", reflect.TypeFor[app.AuditView]()},
 		{"a finding of `tasks audit`", reflect.TypeFor[app.AuditFinding]()},
 		{"the `tasks` of `tasks audit` and `doctor`", reflect.TypeFor[app.TaskCounts]()},
