@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/redact"
 	"github.com/skein-bot/skein/core/store"
@@ -82,6 +83,9 @@ type Runs interface {
 	Send(tx *store.Tx, scope core.ToolScope, to store.Session, message string) (core.Run, error)
 	Await(ctx context.Context, run string, until core.Millis) (core.Run, error)
 	Answered(tx *store.Tx, run core.Run) error
+	// StopRun stops a run with all below it, Steer tells a live one something.
+	StopRun(tx *store.Tx, run core.Run) (subagent.Stopped, error)
+	Steer(tx *store.Tx, run core.Run, item model.Item, owner string) error
 }
 
 // Tools are the session tools; they share a redactor.
@@ -95,7 +99,7 @@ func New(o Options) *Tools { return &Tools{o, redact.New()} }
 
 // All returns the tools.
 func (t *Tools) All() []core.Tool {
-	return []core.Tool{t.list(), t.history(), t.status(), t.agents(), newSend(t), newMessage(t), newGateway(t)}
+	return []core.Tool{t.list(), t.history(), t.status(), t.agents(), newSend(t), newMessage(t), newGateway(t), newSubagents(t)}
 }
 
 // look is a tool that reads the store.
@@ -140,7 +144,7 @@ func refused(err error) (core.ToolResult, error) {
 func refusal(err error) string {
 	status := "error"
 	switch code := core.ErrorCode(err); code {
-	case "owner_only", "message_not_allowed", "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
+	case "target_not_yours", "owner_only", "message_not_allowed", "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
 		status = "forbidden"
 	}
 	return encode(struct {
