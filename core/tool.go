@@ -26,6 +26,17 @@ type ToolCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
+// RunEnder is a tool that keeps something for a run that calls it: tabs,
+// processes, temporary files. RunEnded is called after a run that called the
+// tool has ended, however it did, whether or not its transcript is kept. It is
+// called at least once: after a crash once more, and perhaps by a process that
+// knows nothing of the run. What returns an error is tried again at the next
+// start. It is called outside turns and may block until ctx ends.
+type RunEnder interface {
+	Tool
+	RunEnded(ctx context.Context, run string) error
+}
+
 // ToolResult is what a call gives back. Error marks a failure that the model
 // may handle; it is text all the same.
 type ToolResult struct {

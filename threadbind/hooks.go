@@ -33,7 +33,8 @@ type SpawnedHook interface {
 }
 
 // DeliveryTargetHook may send the answer to a completion elsewhere: it returns
-// the new address, or nil to leave it. Another channel or account is ignored.
+// the new address, or nil to leave it. A channel and account that it leaves out
+// are those of the old one; another channel or account is ignored.
 type DeliveryTargetHook interface {
 	SubagentDeliveryTarget(ctx context.Context, e DeliveryTargetEvent) (*core.Address, error)
 }
@@ -153,14 +154,25 @@ func (h *Hooks) DeliveryTarget(ctx context.Context, e DeliveryTargetEvent) core.
 		case err != nil:
 			h.log.Warn("a hook failed", "hook", "subagent_delivery_target", "extension", name, "run", e.Run.ID, "error", err)
 		case to == nil:
-		case !sameAccount(*to, e.Target) || to.Conversation == "":
+		case !sameAccount(filled(*to, e.Target), e.Target) || to.Conversation == "":
 			h.log.Warn("a hook chose an address on another account", "extension", name, "run", e.Run.ID, "address", to.String())
 		default:
-			e.Target = *to
+			e.Target = filled(*to, e.Target)
 		}
 		return nil
 	})
 	return e.Target
+}
+
+// filled is an address whose missing channel and account are those of from.
+func filled(a, from core.Address) core.Address {
+	if a.Channel == "" {
+		a.Channel = from.Channel
+	}
+	if a.Account == "" && a.Channel == from.Channel {
+		a.Account = from.Account
+	}
+	return a
 }
 
 // SubagentEnded tells all extensions.

@@ -18,8 +18,11 @@ func sessionsCommand(e *env) *cobra.Command {
 		func(s app.StopView) string {
 			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting messages", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
 		})
+	restore := change(e, "restore KEY", "Bring an archived session back",
+		func(name string) string { return item("sessions", name, "restore") },
+		func(s app.SessionView) string { return "restored: " + s.Key })
 	return family("sessions", "Sessions: the histories of agents", func() *cobra.Command { return sessionsList(e) },
-		sessionsShow(e), sessionsTranscript(e), stop, worktreesCommand(e))
+		sessionsShow(e), sessionsTranscript(e), stop, restore, worktreesCommand(e))
 }
 
 func choose(yes bool, a, b string) string {

@@ -203,6 +203,7 @@ func (t *turn) noteOwn(item model.Item) {
 			return
 		}
 		t.noteText(item.Text)
+		t.out.LastTool = item.Calls[len(item.Calls)-1].Name
 	case model.ToolOutput:
 		t.calls++
 		if item.Ends != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -185,6 +184,9 @@ func (t *turn) boundary(ctx context.Context) error {
 		if rows, err = t.l.TakeSteer(tx); err != nil || !late {
 			return err
 		}
+		if isFirst, err := tx.WarnRun(t.run.ID, notice.At); err != nil || !isFirst {
+			return err
+		}
 		row := t.row(notice, t.seq)
 		row.ID, err = tx.AppendRow(row)
 		rows = append(rows, row)
@@ -193,6 +195,7 @@ func (t *turn) boundary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.warned = t.warned || late
 	return t.appendRows(rows)
 }
 
@@ -206,17 +209,12 @@ const (
 // timeNotice returns the one notice of a run whose time is nearly over.
 func (t *turn) timeNotice() (notice model.Item, due bool) {
 	deadline := t.r.opts.Ender.Deadline(t.run)
-	if deadline == 0 {
+	if deadline == 0 || t.warned {
 		return notice, false
 	}
 	now, started := t.r.opts.World.Now(), t.run.StartedAt
 	if now.Sub(started) < deadline.Sub(started)*timeNoticeAt/100 {
 		return notice, false
-	}
-	for _, i := range t.items {
-		if i.Kind == model.Note && i.At >= started && strings.HasPrefix(i.Text, timeNoticeStart) {
-			return notice, false
-		}
 	}
 	left := deadline.Sub(now).Round(time.Second)
 	return model.Item{Kind: model.Note, At: now, Text: fmt.Sprintf("%s%s are left. Finish now, and say what is still missing.", timeNoticeStart, left)}, true

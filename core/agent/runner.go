@@ -134,6 +134,10 @@ type Outcome struct {
 	Dropped int
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
+	// Calls is how many tool calls of the turn have ended, and LastTool what it
+	// called last.
+	Calls    int
+	LastTool string
 	// Over is set where a budget that is spent ended the turn.
 	Over *BudgetError
 	// Preview is the row that shows a part of the answer, 0 for none. What is
@@ -256,6 +260,8 @@ type turn struct {
 	compactions int
 	// withheld is set where arguments of this turn's calls lie apart.
 	withheld bool
+	// warned is set where the run was told that its time is nearly over.
+	warned bool
 	// summaryFailed is set where this turn could not have its history
 	// summarised: it is not tried again at each step.
 	summaryFailed bool
@@ -394,7 +400,7 @@ func (t *turn) end(ctx context.Context) error {
 		return err
 	}
 	t.out.Preview = t.preview.row
-	t.out.CallsFailed = t.calls > 0 && t.failed == t.calls
+	t.out.CallsFailed, t.out.Calls = t.calls > 0 && t.failed == t.calls, t.calls
 	if err := t.r.opts.Ender.Prepare(ctx, t.l, &t.out); err != nil {
 		return storeError{err}
 	}

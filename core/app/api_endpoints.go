@@ -90,6 +90,7 @@ func readEndpoints() []Endpoint {
 
 func writeEndpoints() []Endpoint {
 	return []Endpoint{
+		post("/sessions/{key}/restore", "Bring an archived session back.", api.restoreSession),
 		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
 		post("/tasks/maintenance", "Mend the ledger of tasks and prune what is kept no longer.", api.maintain),
 		post("/worktrees/{id}/restore", "Bring a worktree back that is kept as a snapshot.", api.restoreWorktree),
@@ -245,6 +246,20 @@ func (s api) stopSession(r *http.Request) (StopView, error) {
 			return StopView{}, err
 		}
 		return stopView(s.live.engine.Stop(tx, session.ID))
+	})
+}
+
+func (s api) restoreSession(r *http.Request) (SessionView, error) {
+	return write(s, r, func(v Views, tx *store.Tx) (SessionView, error) {
+		session, err := findSession(tx, ref(r))
+		if err != nil {
+			return SessionView{}, err
+		}
+		if err := s.live.engine.Restore(tx, session); err != nil {
+			return SessionView{}, err
+		}
+		d, err := v.Session(tx, session.Key)
+		return d.SessionView, err
 	})
 }
 

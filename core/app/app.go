@@ -200,7 +200,7 @@ func (a *App) join() error {
 	a.engine = subagent.New(subagent.Options{
 		World: a.world, DB: a.db, Log: a.log, Config: subagentConfig{a}, Bindings: a.bindings, Poster: a.delivery,
 		OnBlocked: a.completionBlocked, OnBacklog: a.completionBacklog, OnBudget: a.budgetSpent,
-		Settle: a.settle(), Go: a.Go, Worktrees: filepath.Join(absolute(a.stateDir), "worktrees"),
+		Settle: a.settle(), Go: a.Go, Registry: a.tools, Worktrees: filepath.Join(absolute(a.stateDir), "worktrees"),
 	})
 	builtIn := append(a.engine.Tools(), a.sessionTools().All()...)
 	if err := a.tools.Add(append(builtIn, a.opts.Tools...)...); err != nil {
@@ -392,6 +392,7 @@ var errStopped = errors.New("the runtime has stopped")
 // crash looks like, for tests. The store's lock is free afterwards.
 func (a *App) Kill() {
 	a.world.Cut()
+	a.db.Quiesce()
 	a.mu.Lock()
 	a.state = appStopped
 	a.mu.Unlock()

@@ -102,6 +102,10 @@ type Completion struct {
 	Detail     string         `json:"detail,omitempty"`
 	Result     string         `json:"result"`
 	Partial    bool           `json:"partial,omitempty"`
+	// LastTool is the tool that a run which did not end ok called last, and
+	// ToolCalls how many calls had ended by then.
+	LastTool  string `json:"lastTool,omitempty"`
+	ToolCalls int    `json:"toolCalls,omitempty"`
 	// Truncated is set where Result is only the first part; Ref names the
 	// whole for `skein sessions transcript`.
 	Truncated bool   `json:"truncated,omitempty"`

@@ -168,6 +168,9 @@ func renderEvent(c Completion) string {
 	}
 	line("source: %s, run: %s, task id: %s, completion: %d", bare(c.Source), bare(c.RunID), bare(c.TaskID), c.Number)
 	line("session: %s, session id: %d", bare(c.SessionKey), c.SessionID)
+	if c.LastTool != "" {
+		line("last tool: %s, %d calls had ended", quoted(c.LastTool), c.ToolCalls)
+	}
 	switch {
 	case strings.TrimSpace(c.Result) == "":
 		line("result: none, it finished without output")
@@ -212,6 +215,9 @@ func followUp(c Completion) string {
 		"Check it against what you were asked for, and do now what is still missing."}
 	if c.Status != core.RunOK {
 		parts = append(parts, "It did not end ok: say so plainly, and present nothing as finished that is not.")
+	}
+	if c.Status == core.RunTimeout {
+		parts = append(parts, "Its time was over: what is missing can be done by another sub-agent that gets what this one found, a narrower task or more time.")
 	}
 	if c.PostedIn != "" {
 		parts = append(parts, "People can read the result where it was posted: do not repeat it, add only what is new.")

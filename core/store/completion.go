@@ -78,3 +78,56 @@ func (tx *Tx) ReissueOutbox(old Outbox, key string, now core.Millis) (id int64, 
 func (tx *Tx) SettleAsked(requester int64) error {
 	return tx.later(`UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND delivery = 'session_queued'`, requester)
 }
+
+// ToolsOfRun returns the names of the tools that a run has called, but for
+// those whose effect is rows of the store.
+func (tx *Tx) ToolsOfRun(run string) ([]string, error) {
+	return all(tx, scanText, `SELECT DISTINCT s.tool FROM step AS s JOIN turn AS t ON t.id = s.turn_id WHERE t.run_id = $1 ORDER BY s.tool`, run)
+}
+
+func scanText(s scanner) (text string, err error) {
+	err = s.Scan(&text)
+	return text, err
+}
+
+// Closing is a tool that has to be told of the end of a run.
+type Closing struct{ Run, Tool string }
+
+// NoteClosing records one.
+func (tx *Tx) NoteClosing(c Closing, now core.Millis) error {
+	return tx.later(`INSERT INTO run_closing (run_id, tool, at) VALUES ($1,$2,$3) ON CONFLICT (run_id, tool) DO NOTHING`, c.Run, c.Tool, int64(now))
+}
+
+// Closings returns those that were recorded until a time, the oldest first.
+func (tx *Tx) Closings(until core.Millis, limit int) ([]Closing, error) {
+	return all(tx, scanClosing, `SELECT run_id, tool FROM run_closing WHERE at <= $1 ORDER BY at, run_id, tool LIMIT $2`, int64(until), limit)
+}
+
+// ClosingsOf returns those of one run.
+func (tx *Tx) ClosingsOf(run string) ([]Closing, error) {
+	return all(tx, scanClosing, `SELECT run_id, tool FROM run_closing WHERE run_id = $1 ORDER BY tool`, run)
+}
+
+func scanClosing(s scanner) (c Closing, err error) {
+	err = s.Scan(&c.Run, &c.Tool)
+	return c, err
+}
+
+// DropClosing records that the tool was told.
+func (tx *Tx) DropClosing(c Closing) error {
+	return tx.later(`DELETE FROM run_closing WHERE run_id = $1 AND tool = $2`, c.Run, c.Tool)
+}
+
+// RestoreSession brings an archived session back, to be archived again at due; 0
+// for never. ok is false if it is not archived.
+func (tx *Tx) RestoreSession(id int64, due, now core.Millis) (ok bool, err error) {
+	n, err := tx.exec(`UPDATE session SET archived_at = 0, archive_due = $2, used_at = $3 WHERE id = $1 AND archived_at > 0`, id, int64(due), int64(now))
+	return n > 0, err
+}
+
+// WarnRun notes that a run was told that its time is nearly over; first is false
+// if it was told before.
+func (tx *Tx) WarnRun(run string, now core.Millis) (isFirst bool, err error) {
+	n, err := tx.exec(`UPDATE run SET warned_at = $2 WHERE id = $1 AND warned_at = 0`, run, int64(now))
+	return n > 0, err
+}

@@ -23,6 +23,7 @@ type engine interface {
 
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
+	hooks  sync.RWMutex // held for reading while OnCommit functions run
 	world  *world.World
 	path   string // of SQLite
 	engine engine
@@ -104,6 +105,27 @@ func (db *DB) Writers() int {
 		return pgWriters
 	}
 	return 1
+}
+
+// after runs what a unit wants done after its commit. In a world that is cut
+// nothing is done any more, as after a crash.
+func (db *DB) after(tx *Tx) {
+	db.hooks.RLock()
+	defer db.hooks.RUnlock()
+	if db.world.Err() != nil {
+		return
+	}
+	for _, f := range tx.onCommit {
+		f()
+	}
+}
+
+// Quiesce waits until no OnCommit function runs. Once the world is cut, none
+// begins afterwards: whoever takes the parts of a killed runtime down calls it
+// first.
+func (db *DB) Quiesce() {
+	db.hooks.Lock()
+	defer db.hooks.Unlock()
 }
 
 // Close ends after the units that were already queued, and frees the lock. It

@@ -108,9 +108,7 @@ func (p *postgres) answer(u *Pending, err error) {
 	if err == nil {
 		p.db.stats.commits.Add(1)
 		p.db.stats.units.Add(1)
-		for _, f := range u.tx.onCommit {
-			f()
-		}
+		u.tx.db.after(u.tx)
 	}
 	p.release(u)
 	for _, f := range u.onEnd {

@@ -228,9 +228,7 @@ func (w *writer) finish() {
 	w.db.stats.commits.Add(1)
 	w.db.stats.units.Add(int64(len(w.batch)))
 	for i, p := range w.batch {
-		for _, f := range p.tx.onCommit {
-			f()
-		}
+		w.db.after(p.tx)
 		close(p.done)
 		w.batch[i] = nil
 	}

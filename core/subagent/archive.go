@@ -45,6 +45,22 @@ func kindOf(key string) core.SessionKind {
 	return k.Kind
 }
 
+// Restore brings an archived session back. It is archived again when it has not
+// been used for as long as a sub-agent's session is kept after its end. The error
+// for people has the code session_state.
+func (e *Engine) Restore(tx *store.Tx, s store.Session) error {
+	now, due := e.World.Now(), core.Millis(0)
+	if after := e.Config.Subagents(s.Agent).ArchiveAfter; after > 0 && s.Kind == core.SessionSubagent {
+		due = now.Add(after)
+		tx.OnCommit(func() { e.kernel.Due(due) })
+	}
+	ok, err := tx.RestoreSession(s.ID, due, now)
+	if err == nil && !ok {
+		return core.Errorf("session_state", "the session %s is not archived", s.Key).WithRemedy("`skein sessions list --archived` lists those that are")
+	}
+	return err
+}
+
 func agentOf(key string) string {
 	if k, err := core.ParseSessionKey(key); err == nil {
 		return k.Agent

@@ -113,7 +113,7 @@ func nextKey(row store.Outbox) string {
 // noticeAnew posts the runtime's notice of an outcome of which nothing is left
 // in the outbox.
 func (e *Engine) noticeAnew(tx *store.Tx, run core.Run, n int) error {
-	to, err := e.originOf(tx, run)
+	to, anchor, err := e.tellAt(tx, run)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (e *Engine) noticeAnew(tx *store.Tx, run core.Run, n int) error {
 			WithRemedy("read it with `skein tasks show %s`, then let it go with `skein tasks dismiss %s`", run.TaskID, run.TaskID)
 	}
 	id, _, err := e.Poster.Post(tx, store.Outbox{
-		OnceKey: fmt.Sprint(onceKey(run), "/notice", retellingsMark, n), Kind: store.OutNotice, Address: to, Anchor: run.Anchor,
+		OnceKey: fmt.Sprint(onceKey(run), "/notice", retellingsMark, n), Kind: store.OutNotice, Address: to, Anchor: anchor,
 		Text: Notice(e.Config.Language(), run), Session: run.Requester, Run: run.ID, Tells: []string{run.ID}, Owner: run.Owner, At: e.World.Now(),
 	})
 	if err == nil && id == 0 { // nothing of it may be shown
@@ -131,22 +131,26 @@ func (e *Engine) noticeAnew(tx *store.Tx, run core.Run, n int) error {
 	return err
 }
 
-// originOf is where an outcome is told at top level: the address of the message
-// that started its requester's run; where that is missing, the conversation of
-// the session at the top.
+// tellAt is where an outcome is told to people: the address of the message
+// that started its requester's run, or of a nested one the nearest above it that
+// has one; where that is missing, the conversation of the session at the top.
+func (e *Engine) tellAt(tx *store.Tx, run core.Run) (to core.Address, anchor string, err error) {
+	for r, known := run, true; known; {
+		if !r.Origin.IsZero() {
+			return r.Origin, r.Anchor, nil
+		}
+		if r, known, err = e.asked(tx, r); err != nil {
+			return to, "", err
+		}
+	}
+	top, _, err := e.root(tx, run)
+	return top.Address, "", err
+}
+
+// originOf is the address of tellAt.
 func (e *Engine) originOf(tx *store.Tx, run core.Run) (core.Address, error) {
-	if !run.Origin.IsZero() {
-		return run.Origin, nil
-	}
-	top, err := e.requester(tx, run)
-	if err != nil || top.session == 0 {
-		return core.Address{}, err
-	}
-	s, err := tx.SessionByID(top.session)
-	if errors.Is(err, store.ErrNotFound) {
-		return core.Address{}, nil
-	}
-	return s.Address, err
+	to, _, err := e.tellAt(tx, run)
+	return to, err
 }
 
 // Dismiss lets an outcome go that nobody was told, with the messages that were

@@ -157,7 +157,10 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 	if status == core.RunError && !partial {
 		text = ""
 	}
-	return e.finish(tx, run, Ended{Status: status, Detail: detail, Text: text, Partial: partial, Silence: out.Silence, Preview: out.Preview})
+	return e.finish(tx, run, Ended{
+		Status: status, Detail: detail, Text: text, Partial: partial, Silence: out.Silence, Preview: out.Preview,
+		LastTool: out.LastTool, Calls: out.Calls,
+	})
 }
 
 // consumed notes that a nested requester's turn has taken these events: that
@@ -297,7 +300,11 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		to := target(out, r, r.Origin)
+		origin, anchor, err := e.tellAt(tx, r)
+		if err != nil {
+			return err
+		}
+		to := target(out, r, origin)
 		if to.IsZero() {
 			if err := e.blocked(tx, r, words.English().DetailNowhere(), e.World.Now()); err != nil {
 				return err
@@ -305,7 +312,7 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 			continue
 		}
 		_, _, err = e.Poster.Post(tx, store.Outbox{
-			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: r.Anchor, Text: Notice(e.Config.Language(), r),
+			OnceKey: onceKey(r) + "/notice", Kind: store.OutNotice, Address: to, Anchor: anchor, Text: Notice(e.Config.Language(), r),
 			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, Owner: r.Owner, At: e.World.Now(),
 		})
 		if err != nil {
@@ -338,6 +345,9 @@ type Ended struct {
 	Quiet bool
 	// Preview is the row that shows a part of Text already, 0 for none.
 	Preview int64
+	// LastTool is what the run called last, Calls how many calls had ended.
+	LastTool string
+	Calls    int
 }
 
 // finish ends a run: in this one transaction its end, the post in its thread,
@@ -357,6 +367,9 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 	if err := tx.Crash(world.CompletionBeforeClaim); err != nil {
 		return err
 	}
+	if err := e.closeTools(tx, run.ID); err != nil {
+		return err
+	}
 	if err := e.leaveWaits(tx, run); err != nil {
 		return err
 	}
@@ -366,7 +379,7 @@ func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 		return err
 	}
 	if run.Spec.ExpectsCompletion {
-		if err := e.hand(tx, run, posted, told); err != nil {
+		if err := e.hand(tx, run, posted, told, end); err != nil {
 			return err
 		}
 	}

@@ -154,6 +154,8 @@ type Options struct {
 	// OnBudget runs in the transaction that ends a turn because the limits of an
 	// agent are used up; nil does nothing.
 	OnBudget func(tx *store.Tx, over *agent.BudgetError) error
+	// Registry finds the tools that hear of the ends of runs; nil knows none.
+	Registry Registry
 	// Go runs what must not be done in a transaction, in a goroutine that the
 	// runtime waits for.
 	Go func(f func(ctx context.Context))

@@ -12,9 +12,12 @@ import (
 )
 
 // hand writes the event into the requester's inbox.
-func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bool) error {
+func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bool, end Ended) error {
 	event := completion(run, posted)
 	event.Told = silent
+	if run.Status != core.RunOK {
+		event.LastTool, event.ToolCalls = end.LastTool, end.Calls
+	}
 	body, err := json.Marshal(model.Item{Kind: model.Event, Completion: &event, At: e.World.Now()})
 	if err != nil {
 		return err
@@ -110,13 +113,23 @@ func (e *Engine) asked(tx *store.Tx, r core.Run) (above core.Run, known bool, er
 
 // top is the chat at the root of a tree in which the way up is lost.
 func (e *Engine) top(tx *store.Tx, run core.Run) (recipient, error) {
-	var id int64
-	if n, err := fmt.Sscanf(run.Root, "session:%d", &id); n != 1 || err != nil {
-		return recipient{}, nil //nolint:nilerr // a root of another kind is no chat
-	}
-	live, _, err := tx.SessionLive(id)
+	s, live, err := e.root(tx, run)
 	if err != nil || !live {
 		return recipient{}, err
 	}
-	return recipient{id, "", 0, run.Origin, run.Anchor}, nil
+	to, anchor, err := e.tellAt(tx, run)
+	return recipient{s.ID, "", 0, to, anchor}, err
+}
+
+// root is the session at the root of a tree, and whether it can hear.
+func (e *Engine) root(tx *store.Tx, run core.Run) (s store.Session, live bool, err error) {
+	var id int64
+	if n, err := fmt.Sscanf(run.Root, "session:%d", &id); n != 1 || err != nil {
+		return s, false, nil //nolint:nilerr // a root of another kind is no chat
+	}
+	s, err = tx.SessionByID(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Session{}, false, nil
+	}
+	return s, err == nil && s.ArchivedAt == 0, err
 }

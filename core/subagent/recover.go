@@ -30,7 +30,10 @@ func (e *Engine) Recover(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.recoverRuns(ctx)
+	if err := e.recoverRuns(ctx); err != nil {
+		return err
+	}
+	return e.recoverClosings(ctx)
 }
 
 // recoverIntent undoes a spawn whose turn is over; a turn in progress

@@ -208,6 +208,9 @@ func (e *Engine) stopRun(tx *store.Tx, r core.Run, now core.Millis) error {
 	if _, err := tx.EndRun(r.ID, end.Status, words.English().DetailStopped(), end.Text, end.Partial, core.DeliveryNotRequired, now); err != nil {
 		return err
 	}
+	if err := e.closeTools(tx, r.ID); err != nil {
+		return err
+	}
 	if b, ok, err := tx.BindingOfRun(r.ID); err != nil {
 		return err
 	} else if ok && (r.Spec.Mode == modeRun || b.Status == core.BindingPending) {

@@ -110,3 +110,57 @@ func testReissues(s *suite) {
 	require.False(s, do(s, func(tx *store.Tx) (bool, error) { return tx.ReopenOutbox(id) }), "it stays withdrawn")
 	require.Zero(s, reissue("turn/1/end/retry-2"), "once")
 }
+
+// testClosings: the tools that are to hear of the end of a run.
+func testClosings(s *suite) {
+	s.addRun(newRun(1, 10, 11))
+	session := s.session()
+	s.write(func(tx *store.Tx) error {
+		for _, run := range []string{"01RUN01", "01RUN01", "other"} {
+			turn, err := tx.InsertTurn(store.Turn{Session: session.ID, Run: run, Kind: store.InboxTask, Lane: store.LaneSubagent, Started: 5})
+			if err != nil {
+				return err
+			}
+			for i, name := range []string{"web", "exec", "web"} {
+				if err := tx.StartStep(store.Step{Turn: turn.ID, Seq: i, CallID: "c", Tool: name}, 6); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	require.Equal(s, []string{"exec", "web"}, get(s, func(tx *store.Tx) ([]string, error) { return tx.ToolsOfRun("01RUN01") }))
+	require.Empty(s, get(s, func(tx *store.Tx) ([]string, error) { return tx.ToolsOfRun("none") }))
+	for i, name := range []string{"web", "exec", "web"} {
+		s.write(func(tx *store.Tx) error {
+			return tx.NoteClosing(store.Closing{Run: "01RUN01", Tool: name}, core.Millis(100+i))
+		})
+	}
+	list := func(until core.Millis) []store.Closing {
+		return get(s, func(tx *store.Tx) ([]store.Closing, error) { return tx.Closings(until, 10) })
+	}
+	require.Empty(s, list(99))
+	require.Equal(s, []store.Closing{{Run: "01RUN01", Tool: "web"}}, list(100))
+	require.Len(s, list(200), 2)
+	s.write(func(tx *store.Tx) error { return tx.DropClosing(store.Closing{Run: "01RUN01", Tool: "web"}) })
+	require.Equal(s, []store.Closing{{Run: "01RUN01", Tool: "exec"}},
+		get(s, func(tx *store.Tx) ([]store.Closing, error) { return tx.ClosingsOf("01RUN01") }))
+
+	warn := func() bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.WarnRun("01RUN01", 7) })
+	}
+	require.True(s, warn())
+	require.False(s, warn(), "once")
+}
+
+func testRestores(s *suite) {
+	session := s.session()
+	restore := func() bool {
+		return do(s, func(tx *store.Tx) (bool, error) { return tx.RestoreSession(session.ID, 900, 800) })
+	}
+	require.False(s, restore(), "it is not archived")
+	s.write(func(tx *store.Tx) error { return tx.ArchiveSession(session.ID, 700) })
+	require.True(s, restore())
+	now := s.sessionNow(session.ID)
+	require.Equal(s, []core.Millis{0, 900, 800}, []core.Millis{now.ArchivedAt, now.ArchiveDue, now.UsedAt})
+}

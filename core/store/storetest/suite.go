@@ -62,6 +62,8 @@ func Run(t *testing.T, b Backend) {
 		{"Sends", testSends},
 		{"Tellings", testTellings},
 		{"Reissues", testReissues},
+		{"Closings", testClosings},
+		{"Restores", testRestores},
 		{"Descendants", testDescendants},
 		{"RunLists", testRunLists},
 		{"RunEnds", testRunEnds},
