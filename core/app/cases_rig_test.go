@@ -268,13 +268,21 @@ func (s *scene) reload(settings string) {
 	s.quiet()
 }
 
-// quiet waits until nothing is in progress.
+// quiet waits until nothing is in progress, or a crash point has cut the
+// runtime: what that had in hand stays so until it is killed.
 func (s *scene) quiet() {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
 	defer cancel()
+	if s.app != nil {
+		defer context.AfterFunc(s.world.Context(), cancel)()
+	}
 	for {
-		require.NoError(s, s.work.Zero(ctx), s.work.Holders())
+		err := s.work.Zero(ctx)
+		if s.app != nil && s.world.Err() != nil {
+			return
+		}
+		require.NoError(s, err, s.work.Holders())
 		_, version := s.work.State()
 		for range 8 { // lets whoever was about to count something do so
 			runtime.Gosched()

@@ -65,7 +65,7 @@ func (k *Kernel) Due(at core.Millis) {
 
 func (t *timers) loop() {
 	defer t.k.wg.Done()
-	defer t.signal.Idle()
+	defer t.signal.Drop() // a deadline that is committed from here on is for the next start
 	t.signal.Notify()
 	for {
 		t.signal.Idle()
