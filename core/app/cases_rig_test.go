@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -148,7 +149,11 @@ func (s *scene) begin() error {
 		s.options(&o)
 	}
 	var err error
-	s.app, err = app.New(o)
+	// A program that another test starts at this moment holds, from its fork to its
+	// exec, the lock of a store that was just closed.
+	for s.app, err = app.New(o); errors.Is(err, store.ErrLocked); s.app, err = app.New(o) {
+		require.NoError(s, (clock.Real{}).Sleep(s.Context(), time.Millisecond))
+	}
 	require.NoError(s, err)
 	s.server.Up()
 	return s.app.Start(s.Context())

@@ -250,22 +250,7 @@ func TestSpawnFilesSurviveKills(t *testing.T) {
 func TestSpawnFilesOfATurnThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	s, ws := filesScene(t, "")
-	kills := 0
-	s.options = func(o *app.Options) { o.World.Arm(world.SpawnAfterFiles, 1, world.TrapCut, func(string) { kills++ }) }
-	s.start()
-	s.say("team", "go")
-	for before := 0; kills > before; {
-		require.Len(t, s.folders(ws), 1)
-		before = kills
-		s.kill()
-		s.clock.AdvanceTo(s.clock.Now().Add(time.Minute))
-		if s.begin() == nil {
-			s.pass(time.Minute)
-		}
-	}
-	require.Greater(t, kills, 1)
-	s.options = nil
-	s.restart()
+	require.Greater(t, s.killAlways(world.SpawnAfterFiles, func() { s.say("team", "go") }), 1)
 	s.requireNothingLeft(ws)
 	require.NotContains(t, s.everything(), secretText)
 }
@@ -298,4 +283,38 @@ func TestSpawnFilesOfAStoppedTurn(t *testing.T) {
 	s.start()
 	s.pass(time.Minute)
 	require.NotContains(t, s.everything(), secretText)
+}
+
+// killAlways kills every life that passes a point, from the first start on, until
+// one does not; then it starts once more. It returns how many it killed. do is
+// done in the first life.
+func (s *scene) killAlways(point string, do func()) (kills int) {
+	s.Helper()
+	for last := -1; last != kills; {
+		last = kills
+		started, w := make(chan struct{}), (*world.World)(nil)
+		s.options = func(o *app.Options) {
+			w = o.World
+			w.Arm(point, 1, world.TrapWatch, func(string) {
+				<-started // a start that is killed halfway is another test
+				if w.Err() == nil {
+					kills++
+					w.Cut()
+				}
+			})
+		}
+		require.NoError(s, s.begin())
+		close(started)
+		if s.quiet(); last == 0 {
+			do()
+		}
+		if kills == last && last != 0 {
+			s.pass(time.Minute)
+		}
+		s.kill()
+		s.clock.AdvanceTo(s.clock.Now().Add(time.Minute))
+	}
+	s.options = nil
+	s.start()
+	return kills
 }
