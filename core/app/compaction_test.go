@@ -51,8 +51,11 @@ const window = 6000
 // compactConfig is a model with a small window, and few tools.
 var compactConfig = fmt.Sprintf(`{
   models: { providers: { demo: { models: [{ id: "m", contextTokens: %d }] } } },
-  tools: { allow: ["read", "sessions_spawn", "sessions_yield"] },
+  tools: { allow: ["read"] },
   agents: { defaults: { maxSteps: 60 } } }`, window)
+
+// forkConfig is one whose agent starts sub-agents too.
+var forkConfig = strings.Replace(compactConfig, `["read"]`, `["read", "sessions_spawn"]`, 1)
 
 // summaryRule makes the model a summariser that keeps what was planted, and
 // only that.
@@ -362,7 +365,7 @@ func TestB405AFailedSummaryIsNotPaidForAgainAndAgain(t *testing.T) {
 // knows the summary and the last turns; what the parent does later does not
 // change what the child reads.
 func TestAForkReadsRightOverACompaction(t *testing.T) {
-	s := compactScene(t, compactConfig, summaryRule+`
+	s := compactScene(t, forkConfig, summaryRule+`
   {when: {user: "/^send a child/"}, call: [{tool: "sessions_spawn", args: {task: "look", label: "kid", context: "fork"}}]},
   {when: {task: "/kid/"}, say: "The kid has looked."},
   {when: {lastTool: "sessions_spawn"}, say: "sent"},
@@ -458,7 +461,7 @@ func TestAFallbackThatReadsLessGetsLess(t *testing.T) {
 // TestB389ParallelResultsAndAnEventAreAllKept: three calls at once, and a
 // completion that comes meanwhile.
 func TestB389ParallelResultsAndAnEventAreAllKept(t *testing.T) {
-	s := compactScene(t, compactConfig, `
+	s := compactScene(t, forkConfig, `
   {when: {user: "/^go/"}, call: [{tool: "sessions_spawn", args: {task: "look", label: "kid"}}]},
   {when: {task: "/kid/"}, delay: "1s", say: "found"},
   {when: {lastTool: "sessions_spawn"}, delay: "2s", call: [{tool: "read", args: {name: "a", size: "10"}}, {tool: "read", args: {name: "b", size: "10"}}, {tool: "read", args: {name: "c", size: "10"}}]},
@@ -526,7 +529,7 @@ func TestASummaryIsAskedOfAFallbackToo(t *testing.T) {
 // TestAForkInTheTurnThatWasCompacted: a child that is forked later in the very
 // turn whose history was compacted on its way.
 func TestAForkInTheTurnThatWasCompacted(t *testing.T) {
-	s := compactScene(t, compactConfig, `
+	s := compactScene(t, forkConfig, `
   {when: {system: "/^Summarise a conversation/"}, say: "What was read."},
   {when: {task: "/kid/"}, say: "The kid has looked."},
   {when: {user: "/^read all about owls/"}, call: [{tool: "read", args: {name: "one", size: "9000"}}]},
