@@ -107,8 +107,8 @@ func sessionsTranscript(e *env) *cobra.Command {
 	raw := false
 	cmd := &cobra.Command{
 		Use: "transcript REF", Short: "Print the whole history of a session as JSON Lines", Args: cobra.ExactArgs(1),
-		Long: `Print the whole history of a session as JSON Lines, one row each, also of an
-archived one. REF is what a sub-agent's statistics name (session:12), or a key
+		Long: `Print the whole history of a session as JSON Lines, one row each: what was said
+before /new and /reset too, and also of an archived session. REF is what a sub-agent's statistics name (session:12), or a key
 as for "sessions show". With --raw the rows are as they are stored, with the
 model's reasoning.`,
 		RunE: does(func(ctx context.Context, args []string) error {

@@ -14,7 +14,8 @@ import (
 const candidates = 5
 
 // findSession finds a session by what people write: its key, its number,
-// `session:<number>`, or a beginning of its key that no other has.
+// `session:<number>`, or a beginning of its key that no other has; one in use
+// goes before archived ones.
 func findSession(tx *store.Tx, ref string) (store.Session, error) {
 	number := strings.TrimPrefix(ref, "session:")
 	if id, err := strconv.ParseInt(number, 10, 64); err == nil {
@@ -31,6 +32,9 @@ func findSession(tx *store.Tx, ref string) (store.Session, error) {
 	rows, err := tx.SessionsByPrefix(ref, candidates+1)
 	if err != nil {
 		return row, err
+	}
+	if len(rows) > 1 && rows[0].ArchivedAt == 0 && rows[1].ArchivedAt != 0 {
+		rows = rows[:1]
 	}
 	return onlyOne("session", ref, rows, func(s store.Session) string { return s.Key })
 }

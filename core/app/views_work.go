@@ -170,6 +170,8 @@ func (v Views) task(tx *store.Tx, run core.Run) (TaskView, error) {
 type RowView struct {
 	// Number of the row.
 	Row int64 `json:"row"`
+	// Number of the history that it belongs to; /new and /reset begin another one.
+	History int64 `json:"history"`
 	// Turn that wrote it.
 	Turn int64 `json:"turn"`
 	// Number of the row's step in that turn.
@@ -194,16 +196,16 @@ type RowView struct {
 	Item json.RawMessage `json:"item,omitempty"`
 }
 
-// Transcript returns the whole history of a session in force now, compacted
-// and replaced rows included, the rows that a fork inherited before its own. With raw each
-// row is as it is stored, reasoning included. The session is named as in
-// Session; archived ones are found too.
+// Transcript returns the whole of a session: the rows of all its histories,
+// compacted and replaced ones included, the rows that a fork inherited before its
+// own. With raw each row is as it is stored, reasoning included. The session is
+// named as in Session; archived ones are found too.
 func (v Views) Transcript(tx *store.Tx, ref string, raw bool) ([]RowView, error) {
 	s, err := findSession(tx, ref)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.WholeTranscript(s)
+	rows, err := tx.AllHistories(s)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +223,7 @@ func rowView(row store.Row, raw bool) (RowView, error) {
 	if err != nil {
 		return RowView{}, err
 	}
-	view := RowView{Row: row.ID, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: item.Kind, Replaced: row.Replaced}
+	view := RowView{Row: row.ID, History: row.Generation, Turn: row.Turn, Seq: row.Seq, At: row.At, Kind: item.Kind, Replaced: row.Replaced}
 	if raw {
 		view.Item = json.RawMessage(row.Body)
 		return view, nil

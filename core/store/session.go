@@ -300,11 +300,11 @@ func (tx *Tx) SessionsUnder(parent int64) ([]Session, error) {
 	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE parent_id = $1 AND parent_id > 0 ORDER BY id`, parent)
 }
 
-// SessionsByPrefix returns sessions whose key begins with prefix, for target
-// resolution; at most limit.
+// SessionsByPrefix returns sessions whose key begins with prefix, those in use
+// before archived ones; at most limit.
 func (tx *Tx) SessionsByPrefix(prefix string, limit int) ([]Session, error) {
-	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key >= $1 AND key < $2 AND archived_at = 0
-		ORDER BY key LIMIT $3`, prefix, prefix+"\U0010FFFF", limit)
+	return all(tx, scanSession, `SELECT `+sessionColumns+` FROM session WHERE key >= $1 AND key < $2
+		ORDER BY CASE WHEN archived_at = 0 THEN 0 ELSE 1 END, key LIMIT $3`, prefix, prefix+"\U0010FFFF", limit)
 }
 
 // The settings of a session that are part of its row, because every turn reads

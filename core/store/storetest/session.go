@@ -107,7 +107,7 @@ func testSessionLists(s *suite) {
 	})
 	require.Equal(s, []string{"agent:a:subagent:01"}, keys(true, 10))
 	require.Len(s, keys(false, 10), 4)
-	require.Equal(s, []string{"agent:a:subagent:02", "agent:a:subagent:é"}, prefixed("agent:a:subagent:"))
+	require.Equal(s, []string{"agent:a:subagent:02", "agent:a:subagent:é", "agent:a:subagent:01"}, prefixed("agent:a:subagent:"), "archived ones last")
 }
 
 func testSessionArchive(s *suite) {

@@ -56,6 +56,10 @@ func rowTexts(rows []store.Row) []string {
 	return out
 }
 
+func (s *suite) everything(session int64) []string {
+	return s.texts(session, (*store.Tx).AllHistories)
+}
+
 func testTranscript(s *suite) {
 	a, b := s.session(), s.session()
 	last := func(id int64) int64 { return get(s, func(tx *store.Tx) (int64, error) { return tx.LastRow(id) }) }
@@ -86,6 +90,7 @@ func testTranscript(s *suite) {
 	require.Equal(s, []string{want.Body, "2", "3"}, rowTexts(get(s, func(tx *store.Tx) ([]store.Row, error) {
 		return tx.WholeTranscript(a) // as it was read before
 	})), "the older generation can still be read")
+	require.Equal(s, []string{want.Body, "2", "3", "new"}, s.everything(a.ID))
 }
 
 func testTranscriptOfTurns(s *suite) {
@@ -145,6 +150,8 @@ func testTranscriptOfForks(s *suite) {
 	require.Equal(s, []string{"a1", "a2", "c1", "g1"}, s.whole(grand.ID))
 	s.write(func(tx *store.Tx) error { return tx.NewGeneration(grand.ID) })
 	require.Empty(s, s.prompt(grand.ID), "a new generation inherits nothing")
+	s.append(grand.ID, "g2")
+	require.Equal(s, []string{"a1", "a2", "c1", "g1", "g2"}, s.everything(grand.ID), "but the history before it did")
 }
 
 // testTranscriptOfForksIsFixed: what happens to the parent after a fork changes
