@@ -38,6 +38,22 @@ func (s RunStatus) Task() TaskStatus {
 	return TaskStatus(s)
 }
 
+// TaskStatus is the state of a task as people see it.
+type TaskStatus string
+
+// The states of a task; queued, running and waiting are the run's own words.
+const (
+	TaskQueued      TaskStatus = "queued"
+	TaskRunning     TaskStatus = "running"
+	TaskWaiting     TaskStatus = "waiting"
+	TaskSucceeded   TaskStatus = "succeeded"
+	TaskFailed      TaskStatus = "failed"
+	TaskTimedOut    TaskStatus = "timed_out"
+	TaskCancelled   TaskStatus = "cancelled"
+	TaskInterrupted TaskStatus = "interrupted"
+	TaskOverBudget  TaskStatus = "over_budget"
+)
+
 // Run returns the run's word for s, "" for a word that is no status.
 func (s TaskStatus) Run() RunStatus {
 	switch s {
@@ -61,22 +77,6 @@ func TaskStatuses() []TaskStatus {
 		TaskQueued, TaskRunning, TaskWaiting, TaskSucceeded, TaskFailed, TaskTimedOut, TaskCancelled, TaskInterrupted, TaskOverBudget,
 	}
 }
-
-// TaskStatus is the state of a task as people see it.
-type TaskStatus string
-
-// The states of a task; queued, running and waiting are the run's own words.
-const (
-	TaskQueued      TaskStatus = "queued"
-	TaskRunning     TaskStatus = "running"
-	TaskWaiting     TaskStatus = "waiting"
-	TaskSucceeded   TaskStatus = "succeeded"
-	TaskFailed      TaskStatus = "failed"
-	TaskTimedOut    TaskStatus = "timed_out"
-	TaskCancelled   TaskStatus = "cancelled"
-	TaskInterrupted TaskStatus = "interrupted"
-	TaskOverBudget  TaskStatus = "over_budget"
-)
 
 // Delivery is the state of a task's outcome on its way to whoever asked.
 type Delivery string

@@ -116,7 +116,8 @@ func TestTheBlockOfSubAgentsIsBounded(t *testing.T) {
 	}
 	s.say("team", "and?")
 	system := s.last("").System
-	block := system[strings.Index(system, "# Active Subagents"):]
+	_, block, there := strings.Cut(system, "# Active Subagents")
+	require.True(t, there)
 	require.Equal(t, 16, strings.Count(block, "\n- #"), block)
 	require.Contains(t, block, "\n- and 4 older")
 	require.Contains(t, block, `label="n19"`)

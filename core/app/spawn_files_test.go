@@ -305,7 +305,8 @@ func (s *scene) killAlways(point string, do func()) (kills int) {
 		}
 		require.NoError(s, s.begin())
 		close(started)
-		if s.quiet(); last == 0 {
+		s.quiet()
+		if last == 0 {
 			do()
 		}
 		if kills == last && last != 0 {

@@ -100,7 +100,7 @@ func TestWorktreeWithWorkIsKept(t *testing.T) {
 	kept := s.trees()[0]
 	require.Equal(t, store.WorktreeSnapshot, kept.State)
 	require.Equal(t, "1 files were not committed", kept.Detail)
-	require.EqualValues(t, 30*24*time.Hour, kept.RestorableUntil.Sub(s.world.Now()).Round(time.Hour))
+	require.Equal(t, 30*24*time.Hour, kept.RestorableUntil.Sub(s.world.Now()).Round(time.Hour))
 	require.NoDirExists(t, path)
 
 	post := func(action string) (view app.WorktreeView, code string) {

@@ -107,7 +107,7 @@ func TestToolsRefuseWhatTheirSchemaRefuses(t *testing.T) {
 				var instance any
 				require.NoError(rt, json.Unmarshal(raw, &instance))
 				wrong := resolved.Validate(instance) != nil
-				code := formOf(rt, t.Context(), s, x, raw)
+				code := formOf(t.Context(), rt, s, x, raw)
 				refused := code == "bad_params" || code == "unknown_param" || code == "delivery_param" || code == "thinking_unknown"
 				if wrong { // with any code: some say more than that the form is wrong
 					require.NotEmpty(rt, code, "the schema refuses %s", raw)
@@ -162,7 +162,7 @@ func drawValue(t *rapid.T, name string, s *jsonschema.Schema) string {
 
 // formOf calls a tool far enough to have its arguments read, and returns the code
 // of its refusal.
-func formOf(t *rapid.T, ctx context.Context, s *scene, x core.Tool, raw json.RawMessage) string {
+func formOf(ctx context.Context, t *rapid.T, s *scene, x core.Tool, raw json.RawMessage) string {
 	res, err := callTool(ctx, s, x, core.ToolCall{ID: "c", Name: x.Spec().Name, Args: raw})
 	if err != nil {
 		return core.ErrorCode(err)

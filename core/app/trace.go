@@ -100,7 +100,8 @@ type block struct {
 
 // run returns the steps of a run and of everything below it.
 func (t *tracer) run(run core.Run, level int) ([]TraceStep, error) {
-	if t.left--; t.left < 0 {
+	t.left--
+	if t.left < 0 {
 		return nil, nil
 	}
 	var blocks []block

@@ -83,7 +83,7 @@ func TestEveryLimitHasACode(t *testing.T) {
 func TestAFolderIsWrittenAndRemoved(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		ws, err := os.MkdirTemp("", "attach")
+		ws, err := os.MkdirTemp("", "attach") //nolint:usetesting // one for each draw
 		require.NoError(t, err)
 		defer os.RemoveAll(ws) //nolint:errcheck // a folder of the test
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z.ü ]{0,5}[a-z]`), 0, 5, rapid.ID).Draw(t, "names")

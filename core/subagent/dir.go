@@ -27,7 +27,7 @@ func (p places) resolve(cwd string) (string, error) {
 		}
 		path = filepath.Join(p.base, path)
 	}
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		// Whether a folder outside exists is not told.
 		if !p.allow(filepath.Clean(path)) {
@@ -39,13 +39,13 @@ func (p places) resolve(cwd string) (string, error) {
 		}
 		return "", core.Errorf("bad_params", "cwd %q %s", cwd, why).WithRemedy("name a folder that exists, or leave cwd out")
 	}
-	if !p.allow(real) {
+	if !p.allow(resolved) {
 		return "", p.outside(cwd)
 	}
-	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
 		return "", core.Errorf("bad_params", "cwd %q is not a folder", cwd).WithRemedy("name a folder, or leave cwd out")
 	}
-	return real, nil
+	return resolved, nil
 }
 
 // outside refuses a folder that the child may not work in.
@@ -60,12 +60,12 @@ func (p places) outside(cwd string) error {
 }
 
 // allow reports whether a folder lies inside one of the roots.
-func (p places) allow(real string) bool {
+func (p places) allow(resolved string) bool {
 	for _, root := range p.roots {
-		if resolved, err := filepath.EvalSymlinks(root); err == nil {
-			root = resolved
+		if r, err := filepath.EvalSymlinks(root); err == nil {
+			root = r
 		}
-		rel, err := filepath.Rel(root, real)
+		rel, err := filepath.Rel(root, resolved)
 		if err == nil && filepath.IsLocal(rel) {
 			return true
 		}

@@ -205,10 +205,10 @@ func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, er
 			return err
 		}
 		s.warn, s.note, found = body.Warn, body.Note, true
-		if s.tree, err = tx.WorktreeOf(body.Session); orNothing(err) != nil {
+		if s.tree, err = tx.WorktreeOf(body.Session); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if s.folder, err = tx.AttachmentOf(body.Session); orNothing(err) != nil {
+		if s.folder, err = tx.AttachmentOf(body.Session); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if body.Binding == "" {
@@ -244,7 +244,7 @@ func (e *Engine) undo(ctx context.Context, turn int64, seq int) (undone bool, er
 		if err != nil || !open {
 			return err
 		}
-		if made, err = tx.AttachmentOf(body.Session); orNothing(err) != nil {
+		if made, err = tx.AttachmentOf(body.Session); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		tree, err = tx.WorktreeOf(body.Session)
@@ -295,7 +295,8 @@ func openIntent(tx *store.Tx, turn int64, seq int) (body intentBody, open bool, 
 	if err != nil {
 		return body, false, err
 	}
-	return body, true, json.Unmarshal([]byte(in.Body), &body)
+	err = json.Unmarshal([]byte(in.Body), &body)
+	return body, true, err
 }
 
 // orNothing takes what is not there for nothing.

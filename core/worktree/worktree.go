@@ -47,8 +47,8 @@ func Find(ctx context.Context, dir string) (Repo, error) {
 		return Repo{}, err
 	}
 	r := Repo{Common: common}
-	if real, err := filepath.EvalSymlinks(common); err == nil {
-		r.Common = real
+	if resolved, err := filepath.EvalSymlinks(common); err == nil {
+		r.Common = resolved
 	}
 	if r.Rel, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
 		return Repo{}, err
