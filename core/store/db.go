@@ -125,7 +125,7 @@ func (db *DB) after(tx *Tx) {
 // first.
 func (db *DB) Quiesce() {
 	db.hooks.Lock()
-	db.hooks.Unlock() //nolint:staticcheck // to have had it is all
+	defer db.hooks.Unlock() //nolint:gocritic // to have had it is all
 }
 
 // Close ends after the units that were already queued, and frees the lock. It
