@@ -71,7 +71,7 @@ type AgentDefaults struct {
 	Timezone string `json:"timezone,omitzero" format:"timezone"`
 	// A turn ends after so many steps.
 	MaxSteps int `json:"maxSteps" default:"50" min:"1" max:"1000"`
-	// A turn ends after this time, in seconds; 0 for no limit. Its children are not touched.
+	// A turn ends after this time, in seconds; 0 for no limit. Sub-agents are not touched: theirs is subagents.runTimeoutSeconds.
 	TimeoutSeconds int `json:"timeoutSeconds" default:"0" min:"0"`
 	// How many turns of people, completions and schedules run at once, on each node.
 	MaxConcurrent int `json:"maxConcurrent" default:"16" min:"1" max:"10000"`
@@ -103,7 +103,7 @@ type Agent struct {
 	Timezone string `json:"timezone,omitzero" format:"timezone"`
 	// A turn ends after so many steps.
 	MaxSteps Optional[int] `json:"maxSteps,omitzero" min:"1" max:"1000"`
-	// A turn ends after this time, in seconds; 0 for no limit.
+	// A turn ends after this time, in seconds; 0 for no limit. Sub-agents are not touched.
 	TimeoutSeconds Optional[int] `json:"timeoutSeconds,omitzero" min:"0"`
 	// Its tools, narrower than the global ones.
 	Tools AgentTools `json:"tools"`

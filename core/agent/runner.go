@@ -300,12 +300,13 @@ var (
 	errTurnTimeout = errors.New("the turn's time limit is over")
 )
 
-// deadline limits the turn by its own timeout and by its run's.
+// deadline limits the turn: that of a sub-agent by the time of its run, any other
+// by the time that its agent gives a turn.
 func (t *turn) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timers []core.Timer
 	clock, now := t.r.opts.World.Clock, t.r.opts.World.Now()
-	if d := t.def.Timeout; d > 0 {
+	if d := t.def.Timeout; d > 0 && (t.run == nil || t.run.Kind != core.RunSubagent) {
 		left := t.l.Turn.Started.Add(d).Sub(now)
 		timers = append(timers, clock.AfterFunc(left, func() { cancel(errTurnTimeout) }))
 	}

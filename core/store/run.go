@@ -172,11 +172,13 @@ func (tx *Tx) AddRunUsage(id string, u core.Usage) error {
 		id, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced)
 }
 
-// NoteResume counts a resume of a run after a crash and returns how many
-// happened without a finished step in between since after; StepProgress sets
-// it back.
+// NoteResume counts a resume of a run after a crash and returns how many of the
+// last three happened since after without a finished step in between;
+// StepProgress sets it back.
 func (tx *Tx) NoteResume(id string, now, after core.Millis) (n int, err error) {
-	err = tx.one(`UPDATE run SET resumes = CASE WHEN resumed_at >= $3 THEN resumes + 1 ELSE 1 END, resumed_at = $2
+	err = tx.one(`UPDATE run SET
+			resumes = CASE WHEN resumes = 0 OR resumed_at < $3 THEN 1 WHEN resumes = 1 OR resumed_before < $3 THEN 2 ELSE 3 END,
+			resumed_before = CASE WHEN resumes = 0 THEN 0 ELSE resumed_at END, resumed_at = $2
 		WHERE id = $1 RETURNING resumes`, []any{id, int64(now), int64(after)}, &n)
 	return n, err
 }

@@ -269,6 +269,9 @@ func testRunResumes(s *suite) {
 	s.write(func(tx *store.Tx) error { return tx.StepProgress("01RUN01") })
 	require.Equal(s, 1, resume(1030, 910), "a finished step sets the count back")
 	require.Equal(s, 1, resume(9000, 8880), "so does time")
+	require.Equal(s, 2, resume(9070, 8950))
+	require.Equal(s, 2, resume(9140, 9020), "three, but not within the window")
+	require.Equal(s, 3, resume(9180, 9060), "and three within it")
 	s.write(func(tx *store.Tx) error { return tx.InsertTombstone("01RUN01", "resumed in vain", 1) })
 	s.write(func(tx *store.Tx) error { return tx.InsertTombstone("01RUN01", "again", 2) })
 	require.ErrorIs(s, s.db.Write(s.Context(), func(tx *store.Tx) error {
