@@ -146,6 +146,9 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, c.way.Provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
 		t.spend(c.ref, usage)
 		if err == nil {
+			err = t.keepable(item)
+		}
+		if err == nil {
 			item.At = t.r.opts.World.Now()
 			return item, usage, nil
 		}

@@ -29,6 +29,24 @@ func (t *turn) withhold(answer model.Item, first int) (kept model.Item, calls []
 	return kept, calls
 }
 
+// keepable refuses an answer whose arguments are too much to keep: what is
+// withheld does not count, so that only files may be large.
+func (t *turn) keepable(answer model.Item) error {
+	size := func(calls []core.ToolCall) (n int) {
+		for _, c := range calls {
+			n += len(c.Args)
+		}
+		return n
+	}
+	if size(answer.Calls) <= model.MaxText {
+		return nil
+	}
+	if kept, _ := t.withhold(answer, 0); size(kept.Calls) > model.MaxText {
+		return model.TooMuchArgs(model.MaxText)
+	}
+	return nil
+}
+
 func (t *turn) withheldArgs(c core.ToolCall) (kept json.RawMessage, taken bool) {
 	x, known := t.r.opts.Tools.Lookup(c.Name)
 	if !known {

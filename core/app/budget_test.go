@@ -172,3 +172,18 @@ func (s *scene) checkSpending(rt *rapid.T, tree []drawnRun, limit int64) {
 		return nil
 	})
 }
+
+// TestASentMessageDrawsOnTheRequest: what another session's answer used is used
+// of the request that asked for it.
+func TestASentMessageDrawsOnTheRequest(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{ agents: { defaults: { limits: { maxTokens: 1000 } } }, tools: { sessions: { visibility: "all" } } }`, `
+  {when: {user: "/^ask$/"}, call: [{tool: "sessions_send", args: {session: "`+bobKey+`", message: "how many?"}}], usage: {in: 100, out: 0}},
+  {when: {user: "/how many/"}, say: "seven", usage: {in: 950, out: 0}},
+  {when: {lastTool: "sessions_send"}, say: "bob says seven", usage: {in: 1, out: 0}},`)
+	s.says("bob", "dm:bob", "hello")
+	s.say("team", "ask")
+	require.Contains(t, last(s.told("team")), "1050 of 1000 tokens")
+	s.says("bob", "dm:bob", "hello")
+	require.Contains(t, last(s.told("dm:bob")), "ok: hello", "the budget of his own requests is his own")
+}

@@ -205,7 +205,9 @@ func TestAgentsListNamesWhatCanBeStarted(t *testing.T) {
 // credentials, and the pages together have everything once.
 func TestSessionsHistory(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, "", onDemand("read", "sessions_history", `{session: "current"}`)+onDemand("whole", "sessions_history", `{session: "current", includeTools: true, offset: 0, limit: 3}`)+`
+	s := newScene(t, "", onDemand("read", "sessions_history", `{session: "current"}`)+onDemand("whole", "sessions_history", `{session: "current", includeTools: true, offset: 0, limit: 3}`)+
+		onDemand("both", "sessions_history", `{session: "current"}`)+`
+{when: {user: "/^look/"}, say: "I look.", call: [{tool: "agents_list"}]}, {when: {lastTool: "agents_list"}, say: "I looked."},
 {when: {user: "/^token/"}, think: "secret thoughts", say: "It is ghp_16C7e42F292c6912E7710c838347Ae178B4a."},`)
 	s.say("team", "token?")
 	s.say("team", "read")
@@ -223,6 +225,12 @@ func TestSessionsHistory(t *testing.T) {
 	require.EqualValues(t, 3, got["nextOffset"])
 	require.Equal(t, true, got["hasMore"])
 	require.Len(t, got["messages"], 3)
+	s.say("team", "look")
+	s.say("team", "both")
+	got, _ = s.toolResult(teamKey)
+	raw, _ = json.Marshal(got)
+	require.Contains(t, string(raw), "I look.", "what was said with a call")
+	require.NotContains(t, string(raw), "agents_list")
 	s.stop()
 }
 

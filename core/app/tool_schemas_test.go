@@ -226,7 +226,7 @@ func callTool(ctx context.Context, s *scene, x core.Tool, call core.ToolCall) (c
 // models are shown can say it.
 func beyond(name string, raw json.RawMessage) bool {
 	switch name {
-	case "sessions_spawn": // its parameters depend on each other
+	case "sessions_spawn", "subagents": // their parameters depend on each other
 		return true
 	case "sessions_send": // one of two
 		var p map[string]any

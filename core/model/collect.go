@@ -15,8 +15,9 @@ import (
 // the call ends as BadRequest: trying again would cost the same once more.
 // Reasoning beyond MaxText is dropped and ends nothing.
 const (
-	MaxText  = 1 << 20 // bytes of visible text, and of the arguments of all calls
-	MaxCalls = 128     // calls in one message
+	MaxText  = 1 << 20  // bytes of visible text, and of what is kept of the arguments of all calls
+	MaxArgs  = 16 << 20 // bytes of the arguments of all calls, with the files in them
+	MaxCalls = 128      // calls in one message
 )
 
 // Options says how Collect watches a stream.
@@ -108,8 +109,8 @@ func (c *collector) add(d Delta) error {
 	switch {
 	case c.text.over:
 		return tooLarge("text", MaxText)
-	case c.argBytes > MaxText:
-		return tooLarge("tool arguments", MaxText)
+	case c.argBytes > MaxArgs:
+		return TooMuchArgs(MaxArgs)
 	case len(c.calls) > MaxCalls:
 		return &Error{Class: BadRequest, Err: fmt.Errorf("%w: more than %d tool calls in one message", ErrTooLarge, MaxCalls)}
 	}
@@ -122,6 +123,10 @@ func (c *collector) add(d Delta) error {
 	return nil
 }
 
+// TooMuchArgs is the error of an answer whose calls have more than limit bytes of
+// arguments.
+func TooMuchArgs(limit int) error { return tooLarge("tool arguments", limit) }
+
 func tooLarge(what string, limit int) error {
 	return &Error{Class: BadRequest, Err: fmt.Errorf("%w: more than %d bytes of %s", ErrTooLarge, limit, what)}
 }
@@ -130,7 +135,7 @@ func tooLarge(what string, limit int) error {
 func (c *collector) stored(call core.ToolCall) core.ToolCall {
 	call.Name, call.ID = Clean(call.Name), Clean(call.ID)
 	c.argBytes += len(call.Args)
-	if c.argBytes > MaxText {
+	if c.argBytes > MaxArgs {
 		call.Args = nil
 	}
 	call.Args = Arguments(string(call.Args))

@@ -117,7 +117,7 @@ func TestCollect(t *testing.T) {
 		},
 		{
 			name:  "too many arguments",
-			from:  deltas(nil, call("a", "x", `{"a":"`+strings.Repeat("x", model.MaxText)+`"}`), done),
+			from:  deltas(nil, call("a", "x", `{"a":"`+strings.Repeat("x", model.MaxArgs)+`"}`), done),
 			class: model.BadRequest,
 		},
 		{

@@ -85,8 +85,10 @@ func (t *Tools) items(tx *store.Tx, s store.Session, tools bool) ([]model.Item, 
 		if item.At == 0 {
 			item.At = row.At
 		}
-		if !tools && item.Kind == model.Assistant && item.Text == "" {
-			continue // it only called tools
+		if !tools && item.Kind == model.Assistant {
+			if item.Calls = nil; item.Text == "" {
+				continue // it only called tools
+			}
 		}
 		out = append(out, item)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -45,11 +46,14 @@ func (SpawnTool) Withhold(args json.RawMessage) (kept json.RawMessage, taken boo
 		}
 		return json.RawMessage(fmt.Sprintf(`{"withheld":"%d bytes that are no JSON object"}`, len(args))), true
 	}
-	raw, ok := all["attachments"]
-	if !ok {
+	for name, raw := range all {
+		if strings.EqualFold(name, "attachments") { // however it is written: what is refused is kept too
+			all[name], taken = withoutContent(raw), true
+		}
+	}
+	if !taken {
 		return nil, false
 	}
-	all["attachments"] = withoutContent(raw)
 	kept, err := json.Marshal(all)
 	return kept, err == nil
 }

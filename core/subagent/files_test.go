@@ -15,6 +15,7 @@ func TestContentIsWithheld(t *testing.T) {
 		{`{"attachments":"SECRET"}`, `{"attachments":"[withheld: 8 bytes]"}`},
 		{`{"attachments":[{"name":{"content":"SECRET"}}]}`, `{"attachments":"[withheld: 31 bytes]"}`},
 		{`{"attachments":[]}`, `{"attachments":[]}`},
+		{`{"Attachments":[{"Name":"a","Content":"SECRET"}]}`, `{"Attachments":[{"name":"a","content":"[withheld: 6 bytes]","encoding":"","mimeType":""}]}`},
 		{`{"attachments":[{"content":"SECRET","body":"SECRET"}]}`, `{"attachments":[{"name":"","content":"[withheld: 6 bytes]","encoding":"","mimeType":""}]}`},
 		{`"{\"attachments\":[{\"content\":\"SECRET"`, `{"withheld":"41 bytes that are no JSON object"}`},
 	} {

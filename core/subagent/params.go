@@ -30,6 +30,9 @@ const (
 // maxKey is the longest idempotencyKey, in bytes.
 const maxKey = 128
 
+// maxTimeout is the longest runTimeoutSeconds, ten years.
+const maxTimeout = 315_360_000
+
 // thinkingLevels are the levels a call may ask for.
 var thinkingLevels = []string{"off", "minimal", "low", "medium", "high"}
 
@@ -132,6 +135,8 @@ func (p *spawnParams) check() error {
 		return core.Errorf("bad_params", "runtime %q is not available", p.Runtime).WithRemedy("use subagent")
 	case p.RunTimeoutSeconds != nil && *p.RunTimeoutSeconds < 0:
 		return core.Errorf("bad_params", "runTimeoutSeconds is negative").WithRemedy("use 0 for no limit")
+	case p.RunTimeoutSeconds != nil && *p.RunTimeoutSeconds > maxTimeout:
+		return core.Errorf("bad_params", "runTimeoutSeconds is %d, above %d", *p.RunTimeoutSeconds, maxTimeout).WithRemedy("use 0 for no limit")
 	case p.Thinking != "" && !slices.Contains(thinkingLevels, p.Thinking):
 		return core.Errorf("thinking_unknown", "thinking %q is unknown", p.Thinking).WithRemedy("use one of %s", strings.Join(thinkingLevels, ", "))
 	}

@@ -63,6 +63,7 @@ func TestSpawnArgumentsAreRefusedWithACode(t *testing.T) {
 		{"base", `{"task":"x","visible":true,"worktree":true,"worktreeBaseRef":"--all"}`, "bad_params", "no name of a commit"},
 		{"worktree of a hidden one", `{"task":"x","worktree":true,"worktreeName":"a"}`, "bad_params", "worktree, worktreeName: only for a visible session"},
 		{"negative timeout", `{"task":"x","runTimeoutSeconds":-1}`, "bad_params", "negative"},
+		{"timeout without end", `{"task":"x","runTimeoutSeconds":9223372037}`, "bad_params", "above 315360000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parseSpawn(json.RawMessage(c.args))

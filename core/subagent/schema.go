@@ -11,7 +11,7 @@ const spawnProperties = `  "task":{"type":"string","minLength":1,"description":"
   "runtime":{"type":"string","enum":["subagent"]},
   "model":{"type":"string","description":"<provider>/<model id>; an unknown one is skipped with a warning."},
   "thinking":{"type":"string","enum":["off","minimal","low","medium","high"]},
-  "runTimeoutSeconds":{"type":"integer","minimum":0,"description":"0: no limit of its own."},
+  "runTimeoutSeconds":{"type":"integer","minimum":0,"maximum":315360000,"description":"0: no limit of its own."},
   "thread":{"type":"boolean","description":"Give the child a thread where people can talk to it."},
   "mode":{"type":"string","enum":["run","session"],"description":"run ends after its answer; session stays in its thread. Default run; with thread, session."},
   "context":{"type":"string","enum":["isolated","fork"],"description":"fork starts from this conversation; use it sparingly."},
@@ -31,9 +31,9 @@ const spawnProperties = `  "task":{"type":"string","minLength":1,"description":"
 
 // fileProperties are those where an operator lets files be handed over.
 const fileProperties = `,
-  "attachments":{"type":"array","maxItems":1000,"description":"Files for the child; they are put into its workspace.","items":{
+  "attachments":{"type":"array","description":"Files for the child; they are put into its workspace.","items":{
    "type":"object","additionalProperties":false,"required":["name","content"],"properties":{
-    "name":{"type":"string","minLength":1,"maxLength":255,"description":"Plain name, without folders."},
+    "name":{"type":"string","description":"Plain name, without folders, of at most 255 bytes."},
     "content":{"type":"string","description":"The file."},
     "encoding":{"type":"string","enum":["utf8","base64"],"description":"Of content; default utf8."},
     "mimeType":{"type":"string","description":"Type of the content."}}}},

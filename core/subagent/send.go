@@ -96,6 +96,7 @@ func (e *Engine) sendRun(tx *store.Tx, from, to store.Session, turn store.Turn, 
 		ID: e.World.NewID(), TaskID: e.World.NewID(), Kind: core.RunSend, Session: to.ID, SessionKey: to.Key, Requester: from.ID, RequesterID: from.Key,
 		RequesterRun: turn.Run, RequesterTurn: turn.Chain, Depth: to.Depth, Role: "leaf", Agent: to.Agent, Task: message,
 		Origin: turn.ReplyTo, Anchor: turn.Anchor, Owner: turn.Owner, Status: core.RunQueued, Delivery: core.DeliveryPending, CreatedAt: e.World.Now(),
+		Request: turn.Request,
 	}
 	own, err := tx.LatestRunOfSession(to.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 		}, model.Truncated, "broke off: unexpected EOF"},
 		{"garbage", sse(event("{]")), model.Truncated, "cannot be read"},
 		{"an endless line", sse("data: " + strings.Repeat("x", 33<<20)), model.BadRequest, "too long to be read"},
-		{"endless arguments", sse(begin(0, `{"type":"tool_use","id":"a","name":"x"}`) + strings.Repeat(args(0, strings.Repeat("x", 1<<16)), 17)), model.BadRequest, "tool arguments"},
+		{"endless arguments", sse(begin(0, `{"type":"tool_use","id":"a","name":"x"}`) + strings.Repeat(args(0, strings.Repeat("x", 1<<16)), 257)), model.BadRequest, "tool arguments"},
 		{"endless calls", sse(strings.Repeat(begin(0, `{"type":"tool_use","name":"x"}`), 129)), model.BadRequest, "tool calls"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -155,9 +155,9 @@ func (s *stream) message(m api.MessageStreamEventUnion) error {
 		s.fragment(m.Index, m.Delta.PartialJSON)
 		s.thinks(m.Index, m.Delta.Thinking, m.Delta.Signature)
 	}
-	if s.argBytes > model.MaxText || len(s.calls) > model.MaxCalls {
+	if s.argBytes > model.MaxArgs || len(s.calls) > model.MaxCalls {
 		return &model.Error{Class: model.BadRequest, Err: fmt.Errorf(
-			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxText)}
+			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxArgs)}
 	}
 	s.said = s.said || d.Text != ""
 	d.KeepAlive = d.Text == "" && d.Think == ""

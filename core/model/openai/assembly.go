@@ -56,9 +56,9 @@ func (a *assembly) add(f fragment) error {
 	}
 	call.args.WriteString(string(f.Function.Arguments))
 	a.bytes += len(f.Function.Arguments)
-	if a.bytes > model.MaxText || len(a.calls) > model.MaxCalls {
+	if a.bytes > model.MaxArgs || len(a.calls) > model.MaxCalls {
 		return &model.Error{Class: model.BadRequest, Err: fmt.Errorf(
-			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxText)}
+			"%w: more than %d tool calls or %d bytes of tool arguments", model.ErrTooLarge, model.MaxCalls, model.MaxArgs)}
 	}
 	return nil
 }

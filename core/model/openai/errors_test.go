@@ -65,8 +65,8 @@ func TestErrors(t *testing.T) {
 			_, _ = io.WriteString(w, text("so"))
 		}, model.Truncated, "broke off: unexpected EOF"},
 		{"garbage", sse("data: {]\n\n"), model.Truncated, "cannot be read"},
-		{"an endless line", sse("data: " + strings.Repeat("x", 9<<20)), model.BadRequest, "a line of more than"},
-		{"endless arguments", sse(strings.Repeat(fragments(`{"index":0,"id":"a","function":{"name":"x","arguments":"`+strings.Repeat("x", 1<<16)+`"}}`), 17)), model.BadRequest, "tool arguments"},
+		{"an endless line", sse("data: " + strings.Repeat("x", 33<<20)), model.BadRequest, "a line of more than"},
+		{"endless arguments", sse(strings.Repeat(fragments(`{"index":0,"id":"a","function":{"name":"x","arguments":"`+strings.Repeat("x", 1<<16)+`"}}`), 257)), model.BadRequest, "tool arguments"},
 		{"endless calls", sse(strings.Repeat(fragments(`{"index":0,"function":{"name":"x","arguments":"{}"}}`), 129)), model.BadRequest, "tool calls"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

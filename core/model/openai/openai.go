@@ -24,7 +24,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // The limits of what is read from a server.
 const (
-	maxLine   = 8 << 20   // bytes of one line of a stream
+	maxLine   = 32 << 20  // bytes of one line of a stream
 	maxStream = 128 << 20 // bytes of one stream
 	maxBody   = 4 << 20   // bytes of any other answer
 	maxStray  = 8 << 20   // bytes kept of what is no event
