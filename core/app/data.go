@@ -267,6 +267,9 @@ func (x eraser) erase(tx *store.Tx, who string, force bool, now core.Millis) (Da
 		return report, err
 	}
 	counts, err := p.remove(tx, h, now)
+	if x.live != nil { // files that spawns handed over are let go of now
+		tx.OnCommit(func() { x.live.kernel.Due(now) })
+	}
 	for _, c := range counts {
 		report.Tables = append(report.Tables, DataCount{Table: c.Table, Removed: c.Removed, Emptied: c.Emptied})
 	}

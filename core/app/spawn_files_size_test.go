@@ -2,12 +2,16 @@ package app_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/skein-bot/skein/core/app"
 )
 
 const mebi = 1 << 20
@@ -67,4 +71,24 @@ func TestArgumentsThatAreTooMuchToKeep(t *testing.T) {
 	s.say("team", "go")
 	require.Contains(t, last(s.told("team")), "too large")
 	require.Empty(t, s.runs())
+}
+
+// TestErasedFilesAreRemoved: with the data of the person who had files handed
+// over go the files, at once.
+func TestErasedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"team", "dm:mallory"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s, ws := filesScene(t, "")
+			s.start()
+			s.says("mallory", place, "go")
+			s.pass(2 * time.Minute)
+			require.Len(t, s.folders(ws), 1)
+			var report app.DataReport
+			require.Equal(t, http.StatusOK, s.erase(`{}`, &report))
+			s.pass(time.Second)
+			require.Empty(t, s.folders(ws))
+		})
+	}
 }
