@@ -191,6 +191,8 @@ func (t *turn) noteOwn(item model.Item) {
 		if item.Completion != nil {
 			t.out.Events = append(t.out.Events, *item.Completion)
 		}
+	case model.User:
+		t.out.Asked = true
 	case model.Note:
 		t.out.Dropped += item.Dropped
 	case model.Compacted:

@@ -130,6 +130,8 @@ type Outcome struct {
 	Yield json.RawMessage
 	// Events are the completions that the turn consumed.
 	Events []model.Completion
+	// Asked is set where the turn consumed a message of a person.
+	Asked bool
 	// Dropped is how many messages were over the cap of the queue.
 	Dropped int
 	// CallsFailed is set where the turn called tools and every call failed.
@@ -278,7 +280,8 @@ func (r *Runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
 		return err
 	}
 	if early != nil {
-		early.Events, t.out = t.out.Events, *early
+		early.Events, early.Asked = t.out.Events, t.out.Asked
+		t.out = *early
 		return t.end(ctx)
 	}
 	if l.Interrupted {

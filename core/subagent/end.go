@@ -202,11 +202,9 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 		}
 		return e.post(tx, l, out, text, kind, untold)
 	}
-	if err := e.noticeAll(tx, out, untold); err != nil {
+	told, err := e.noticeAll(tx, out, untold)
+	if err != nil || text == "" || told > 0 && !out.Asked && out.Over == nil {
 		return err
-	}
-	if text == "" || len(untold) > 0 && out.Over == nil {
-		return nil
 	}
 	return e.post(tx, l, out, text, kind, nil)
 }
@@ -225,7 +223,7 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text str
 		Text: text, Session: l.Session.ID, Tells: ids(tells), Owner: l.Turn.Owner, Preview: out.Preview, At: e.World.Now(),
 	})
 	if err == nil && id == 0 { // nothing of it may be shown
-		return e.noticeAll(tx, out, tells)
+		_, err = e.noticeAll(tx, out, tells)
 	}
 	return err
 }
@@ -290,24 +288,25 @@ func (e *Engine) settle(tx *store.Tx, runs []core.Run, d core.Delivery) error {
 }
 
 // noticeAll tells people about runs in the runtime's own words, because the
-// requester's turn did not. What was posted in a child's own thread is told.
-func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) error {
+// requester's turn did not, and returns how many notices it posted. What was
+// posted in a child's own thread is told.
+func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) (posted int, err error) {
 	for _, r := range runs {
 		_, err := tx.OutboxByOnce(onceKey(r))
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, store.ErrNotFound) {
-			return err
+			return posted, err
 		}
 		origin, anchor, err := e.tellAt(tx, r)
 		if err != nil {
-			return err
+			return posted, err
 		}
 		to := target(out, r, origin)
 		if to.IsZero() {
 			if err := e.blocked(tx, r, words.English().DetailNowhere(), e.World.Now()); err != nil {
-				return err
+				return posted, err
 			}
 			continue
 		}
@@ -316,10 +315,11 @@ func (e *Engine) noticeAll(tx *store.Tx, out agent.Outcome, runs []core.Run) err
 			Session: r.Requester, Run: r.ID, Tells: []string{r.ID}, Owner: r.Owner, At: e.World.Now(),
 		})
 		if err != nil {
-			return err
+			return posted, err
 		}
+		posted++
 	}
-	return nil
+	return posted, nil
 }
 
 // onceKey names an outcome for ever.

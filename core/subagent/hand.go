@@ -36,7 +36,8 @@ func (e *Engine) handBody(tx *store.Tx, run core.Run, body string, silent bool) 
 		if silent {
 			return nil
 		}
-		return e.noticeAll(tx, agent.Outcome{}, []core.Run{run})
+		_, err := e.noticeAll(tx, agent.Outcome{}, []core.Run{run})
+		return err
 	}
 	row := store.Inbox{
 		Session: to.session, Kind: store.InboxCompletion, Lane: store.LaneMain, ReplyTo: to.origin, Anchor: to.anchor,
