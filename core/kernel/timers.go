@@ -83,6 +83,7 @@ func (t *timers) loop() {
 
 // pass fires what is due and arms the clock for the next deadline.
 func (t *timers) pass() {
+	t.unarm()
 	for {
 		next, err := t.fireDue()
 		if err != nil {
@@ -146,6 +147,14 @@ func (t *timers) fire(s Source) error {
 		t.k.opts.Log.Debug("deadlines passed", "source", s.Name(), "count", n)
 	}
 	return err
+}
+
+// unarm forgets the deadline that a pass is about: while it looks, every other
+// that is told is news, for it may have looked at that source already.
+func (t *timers) unarm() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.armed = 0
 }
 
 // arm sets the clock for the next pass; 0 means that nothing waits.
