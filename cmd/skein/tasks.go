@@ -120,6 +120,7 @@ func showAnswer[T any](ctx context.Context, e *env, path string, asJSON bool, sh
 func showTask(p printer, t app.TaskDetail) {
 	p.fields(
 		field{"task", plainCell("%s", t.ID)}, field{"run", plainCell("%s", t.RunID)}, field{"name", plainCell("%s", t.Name)},
+		field{"label", plainCell("%s", t.Label)}, field{"task name", plainCell("%s", t.TaskName)},
 		field{"kind", plainCell("%s", t.Runtime)}, field{"status", taskState(t.TaskView)}, field{"delivery", stateCell(t.Delivery)},
 		field{"notify", plainCell("%s", t.Notify)}, field{"detail", plainCell("%s", t.Detail)},
 		field{"agent", plainCell("%s", t.Agent)}, field{"session", plainCell("%s", t.Session)}, field{"transcript", plainCell("%s", t.Transcript)},
@@ -130,7 +131,7 @@ func showTask(p printer, t app.TaskDetail) {
 		field{"binding", plainCell("%s", t.BindingID)},
 		field{"model", plainCell("%s", t.Spec.Model)}, field{"thinking", plainCell("%s", t.Spec.Thinking)}, field{"mode", plainCell("%s", t.Spec.Mode)},
 		field{"context", plainCell("%s", t.Spec.Context)}, field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"folder", plainCell("%s", t.Spec.Cwd)},
-		field{"sandbox", plainCell("%s", t.Spec.Sandbox)}, field{"timeout", timeoutCell(t.Spec)}, field{"budget", budgetCell(t.Spec.Budget)},
+		field{"sandbox", plainCell("%s", t.Spec.Sandbox)}, field{"tools", toolsCell(t.Spec)}, field{"timeout", timeoutCell(t.Spec)}, field{"budget", budgetCell(t.Spec.Budget)},
 		field{"tokens", plainCell("%d in, %d out", t.TokensIn, t.TokensOut)},
 		field{"cost", costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced)},
 		field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
@@ -146,6 +147,15 @@ func showTask(p printer, t app.TaskDetail) {
 		p.section(choose(t.Partial, "result (partial)", "result"))
 		fmt.Fprintln(p.w, t.Result)
 	}
+}
+
+// toolsCell is the most that a sub-agent may have by the rules of whoever asked
+// for it, empty where there were none.
+func toolsCell(s core.SpawnSpec) cell {
+	if s.ToolCeiling != nil && len(s.ToolCeiling) == 0 {
+		return plainCell("none")
+	}
+	return plainCell("%s", strings.Join(s.ToolCeiling, ", "))
 }
 
 func timeoutCell(s core.SpawnSpec) cell {
