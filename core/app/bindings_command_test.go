@@ -40,7 +40,7 @@ func (commandConfig) QueueMode(string, string) kernel.QueueMode { return kernel.
 // commands is the set of commands on the rig.
 func (r *rig) commands() command.Set {
 	return command.New(command.Options{
-		World: r.world, DB: r.db, Log: slog.New(slog.DiscardHandler), Config: commandConfig{}, Bindings: r.bindings, Stopper: r.engine,
+		World: r.world, DB: r.db, Log: slog.New(slog.DiscardHandler), Config: commandConfig{}, Bindings: r.bindings, Stopper: r.engine, Spawner: r.engine,
 		Poster: r.delivery,
 	})
 }

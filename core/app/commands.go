@@ -16,12 +16,13 @@ import (
 // commands returns the chat commands of this runtime.
 func (a *App) commands() command.Set {
 	return command.New(command.Options{
-		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Kernel: a.kernel, Poster: a.delivery, Presence: a,
+		World: a.world, DB: a.db, Log: a.log, Config: commandConfig{a}, Bindings: a.bindings, Stopper: a.engine, Spawner: a.engine, Kernel: a.kernel, Poster: a.delivery, Presence: a,
 		Settle: a.settle(),
 	})
 }
 
-// recoverCommands continues every /focus that a crash left half done.
+// recoverCommands continues every /focus and /subagents spawn that a crash left
+// half done.
 func (a *App) recoverCommands(ctx context.Context) {
 	if err := a.commands().Recover(ctx); err != nil && ctx.Err() == nil {
 		a.log.Error("half done commands could not be continued", "error", err)

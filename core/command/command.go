@@ -109,6 +109,12 @@ type Stopper interface {
 	Steer(tx *store.Tx, run core.Run, item model.Item, owner string) error
 }
 
+// Spawner starts sub-agents; the sub-agent engine is one.
+type Spawner interface {
+	SpawnAsked(tx *store.Tx, a subagent.Asked) (subagent.Started, error)
+	ThreadAsked(ctx context.Context, a subagent.Asked, done func(tx *store.Tx, st subagent.Started, refusal error) error) error
+}
+
 // Waker tells the kernel that a session has work; it does not block.
 type Waker interface {
 	Wake(session int64, lane store.Lane, urgent bool)
@@ -127,10 +133,11 @@ type Options struct {
 	Config   Config
 	Bindings Bindings
 	Stopper  Stopper
+	Spawner  Spawner
 	Kernel   Waker
 	Poster   subagent.Poster
 	Presence Presence // may be nil
-	// Settle is how long a /focus must have been half done before Recover takes
+	// Settle is how long a thread must have been half opened before Recover takes
 	// it for one that a crash left; 0 where this process is alone on its store.
 	Settle time.Duration
 }
@@ -156,7 +163,7 @@ func New(o Options) Set {
 		{"session", "idle|max-age [duration|off]", words.Language.HelpSession, s.session},
 		{"status", "", words.Language.HelpStatus, s.status},
 		{"stop", "", words.Language.HelpStop, s.stop},
-		{"subagents", "list | info <target> | log <target> [limit] [tools] | kill <target|all> | steer <target> <text> | send <target> <text>", words.Language.HelpSubagents, s.subagents},
+		{"subagents", "list | info <target> | log <target> [limit] [tools] | kill <target|all> | steer <target> <text> | send <target> <text> | spawn <agent> <task> [--model m] [--thinking l] [--thread]", words.Language.HelpSubagents, s.subagents},
 		{"tasks", "", words.Language.HelpTasks, s.tasks},
 		{"tools", "[verbose]", words.Language.HelpTools, s.tools},
 		{"unfocus", "", words.Language.HelpUnfocus, s.unfocus},

@@ -80,7 +80,7 @@ func intentKey(m core.Message) int64 {
 // intentMark is the mark of an intent for the adapter.
 func intentMark(key int64) string { return fmt.Sprintf("focus.%d", -key) }
 
-// again continues the /focus of a message that was taken before.
+// again continues what a message that was taken before began.
 func (s Set) again(tx *store.Tx, key int64) (bool, Reply, error) {
 	in, err := tx.IntentAt(key, 0)
 	switch {
@@ -165,8 +165,18 @@ func failureText(w words.Language, cause error) string {
 	return w.FocusFailed()
 }
 
-// proceed continues the second phase of a stored intent.
+// proceed continues what comes after the transaction of a stored intent.
 func (s Set) proceed(ctx context.Context, stored store.Intent) {
+	switch stored.Kind {
+	case intentKind:
+		s.proceedFocus(ctx, stored)
+	case spawnKind:
+		s.proceedSpawn(ctx, stored)
+	}
+}
+
+// proceedFocus continues the second phase of a /focus.
+func (s Set) proceedFocus(ctx context.Context, stored store.Intent) {
 	var in focusIntent
 	var res subagent.Reservation
 	pending := false
@@ -196,7 +206,8 @@ func (s Set) proceed(ctx context.Context, stored store.Intent) {
 	}
 }
 
-// Recover continues every /focus whose thread a crash left half opened. Call it
+// Recover continues every /focus and /subagents spawn whose thread a crash left
+// half opened. Call it
 // after the start, and now and then where other nodes may crash, when the adapters can be asked; it blocks for as long as
 // they take, at most ten seconds each.
 func (s Set) Recover(ctx context.Context) error {
@@ -209,7 +220,7 @@ func (s Set) Recover(ctx context.Context) error {
 		return err
 	}
 	for _, in := range open {
-		if in.Kind == intentKind && ctx.Err() == nil {
+		if ctx.Err() == nil {
 			s.proceed(ctx, in)
 		}
 	}

@@ -27,6 +27,13 @@ func Parse(text string) (Line, bool) {
 	return Line{Name: name, Bot: bot, Args: args}, true
 }
 
+// BeginsTurn reports whether a command sets an agent to work, as a message does:
+// the limits of people's turns hold for it too.
+func BeginsTurn(l Line) bool {
+	verb, _ := cutWord(l.Args)
+	return l.Name == "retry" || l.Name == "subagents" && (verb == "send" || verb == "spawn")
+}
+
 // cutWord splits text after its first word; both parts are trimmed.
 func cutWord(text string) (word, rest string) {
 	text = strings.TrimSpace(text)

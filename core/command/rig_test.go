@@ -64,7 +64,7 @@ func (r *rig) start() {
 	engine.SetKernel(noKernel{})
 	r.bindings.world = r.world
 	r.set = New(Options{
-		World: r.world, DB: r.db, Log: slog.New(slog.DiscardHandler), Config: r.config, Bindings: r.bindings, Stopper: engine, Kernel: noKernel{},
+		World: r.world, DB: r.db, Log: slog.New(slog.DiscardHandler), Config: r.config, Bindings: r.bindings, Stopper: engine, Spawner: engine, Kernel: noKernel{},
 		Poster: poster{}, Presence: r,
 	})
 }

@@ -130,6 +130,8 @@ func (s Set) subagents(tx *store.Tx, r Request) (Reply, error) {
 		return s.runLog(tx, r, rest)
 	case verb == "kill" && rest != "":
 		return s.kill(tx, r, unquoted(rest))
+	case verb == "spawn":
+		return s.spawn(tx, r, rest)
 	}
 	if token, text := cutTarget(rest); text != "" {
 		switch verb {

@@ -32,7 +32,7 @@ func (s *Service) overLimit(tx *store.Tx, m core.Message, cmd command.Line, isCo
 		return false, err
 	}
 	use := policy.Use{Recent: policy.ParseRecent(pace.Recent)}
-	turn := !isCommand || cmd.Name == "retry"
+	turn := !isCommand || command.BeginsTurn(cmd)
 	if turn && limits.PerDay() {
 		if err := s.useOfToday(tx, person, now, &use); err != nil {
 			return false, err

@@ -51,8 +51,9 @@ func backlog(tx *store.Tx, root string) error {
 	if err != nil || n < backlogMost {
 		return err
 	}
-	return core.Errorf("backlog", "%d outcomes of this tree were told to nobody, of at most %d", n, backlogMost).
-		WithRemedy("an operator has them told with `skein tasks retry ID`, or lets them go with `skein tasks dismiss ID`")
+	return forPeople(words.RefuseSpawnBacklog("backlog", n, backlogMost),
+		core.Errorf("backlog", "%d outcomes of this tree were told to nobody, of at most %d", n, backlogMost).
+			WithRemedy("an operator has them told with `skein tasks retry ID`, or lets them go with `skein tasks dismiss ID`"))
 }
 
 // Retry tells an outcome anew that nobody was told: what was to tell it goes

@@ -9,6 +9,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -93,7 +94,7 @@ func (s *spawn) stillLives(tx *store.Tx) error {
 	}
 	run, err := tx.RunByID(s.run.ID)
 	if err == nil && !run.Status.Live() {
-		err = core.Errorf("spawn_stopped", "the sub-agent was stopped before it began")
+		err = words.RefuseSpawnStopped("spawn_stopped")
 	}
 	return err
 }
@@ -195,10 +196,7 @@ func (s *spawn) continued(ctx context.Context, steps tool.Steps) (found bool, er
 		if err := json.Unmarshal([]byte(in.Body), &body); err != nil {
 			return err
 		}
-		if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
-			return err
-		}
-		if s.parent, err = tx.SessionByID(s.scope.Session); err != nil {
+		if err := s.who(tx); err != nil {
 			return err
 		}
 		if s.run, err = tx.RunByID(body.Run); err != nil {
@@ -226,6 +224,9 @@ func (s *spawn) bindRequest() BindRequest {
 	kind := core.Group
 	if s.parent.Kind == core.SessionDirect || s.parent.Kind == core.SessionMain {
 		kind = core.Direct
+	}
+	if s.asked != nil {
+		kind = s.asked.Kind
 	}
 	return BindRequest{
 		At: s.turn.ReplyTo, Kind: kind, Session: s.run.Session, SessionKey: s.run.SessionKey, Agent: s.run.Agent, Label: s.run.Name(),

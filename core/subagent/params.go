@@ -13,6 +13,7 @@ import (
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/attach"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // The words of modes, contexts and clean-up.
@@ -138,7 +139,8 @@ func (p *spawnParams) check() error {
 	case p.RunTimeoutSeconds != nil && *p.RunTimeoutSeconds > maxTimeout:
 		return core.Errorf("bad_params", "runTimeoutSeconds is %d, above %d", *p.RunTimeoutSeconds, maxTimeout).WithRemedy("use 0 for no limit")
 	case p.Thinking != "" && !slices.Contains(thinkingLevels, p.Thinking):
-		return core.Errorf("thinking_unknown", "thinking %q is unknown", p.Thinking).WithRemedy("use one of %s", strings.Join(thinkingLevels, ", "))
+		return forPeople(words.RefuseSpawnThinking("thinking_unknown", core.Clip(p.Thinking, 60), thinkingLevels),
+			core.Errorf("thinking_unknown", "thinking %q is unknown", p.Thinking).WithRemedy("use one of %s", strings.Join(thinkingLevels, ", ")))
 	}
 	if err := oneOf("mode", &p.Mode, defaultMode(p.Thread || p.Visible), modeRun, modeSession); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return err
 	}
 	for _, in := range open {
-		if in.Kind != "spawn" {
+		if in.Kind != "spawn" || in.Turn < 0 { // a person's: ThreadAsked goes on with it
 			continue
 		}
 		if err := e.recoverIntent(ctx, in); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
+	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/worktree"
 	"github.com/skein-bot/skein/core/world"
 )
@@ -45,6 +46,7 @@ func (SpawnTool) Invoke(context.Context, core.ToolScope, core.ToolCall) (core.To
 // spawn is one call in progress.
 type spawn struct {
 	e      *Engine
+	asked  *Asked // by a person, nil of a call
 	scope  core.ToolScope
 	p      spawnParams
 	run    core.Run
@@ -52,8 +54,13 @@ type spawn struct {
 	parent store.Session
 	warn   []string
 	note   string
-	bound  Reservation
-	place  *core.Address
+	// skipped are the models that were to be used and are unknown, refused is why
+	// nothing is started, and thread is where the child answers.
+	skipped []string
+	refused error
+	thread  core.Address
+	bound   Reservation
+	place   *core.Address
 	// dir is the folder that cwd names, or why it cannot be used; it is found
 	// before any transaction.
 	dir      string
@@ -115,8 +122,16 @@ func (s *spawn) answer(ctx context.Context, steps tool.Steps, err error) error {
 	}
 	var refused *core.Error
 	if errors.As(err, &refused) && !strings.HasPrefix(refused.Code, "store_") {
+		s.refused = err
 		return refuse(ctx, steps, err)
 	}
+	return err
+}
+
+// forPeople gives a refusal, as a model reads it, the wording that people read:
+// they have other remedies.
+func forPeople(people, err *core.Error) *core.Error {
+	err.Wording = people.Wording
 	return err
 }
 
@@ -147,11 +162,8 @@ func (s *spawn) targetID() string {
 
 // load reads who asks, and whether they asked under the same key before.
 func (s *spawn) load(tx *store.Tx) (err error) {
-	s.again, s.warn, s.note = "", nil, ""
-	if s.turn, err = tx.TurnByID(s.scope.Turn); err != nil {
-		return err
-	}
-	if s.parent, err = tx.SessionByID(s.scope.Session); err != nil || s.p.IdempotencyKey == "" {
+	s.again, s.warn, s.skipped, s.note = "", nil, nil, ""
+	if err = s.who(tx); err != nil || s.p.IdempotencyKey == "" {
 		return err
 	}
 	if s.again, err = tx.SpawnResult(s.requester(), s.p.IdempotencyKey); errors.Is(err, store.ErrNotFound) {
@@ -290,11 +302,13 @@ func (s *spawn) target(set Settings) (string, error) {
 	if !slices.Contains(permitted, s.p.AgentID) {
 		named := slices.Contains(set.AllowAgents, s.p.AgentID)
 		if (named || slices.Contains(set.AllowAgents, "*")) && !s.e.Config.AgentKnown(s.p.AgentID) {
-			return "", core.Errorf("agent_unknown", "the agent %q is allowed but not configured", s.p.AgentID).
-				WithRemedy("use one of: %s; or an operator adds agents.entries.%s", strings.Join(permitted, ", "), s.p.AgentID)
+			return "", forPeople(words.RefuseSpawnAgentUnknown("agent_unknown", s.p.AgentID, permitted),
+				core.Errorf("agent_unknown", "the agent %q is allowed but not configured", s.p.AgentID).
+					WithRemedy("use one of: %s; or an operator adds agents.entries.%s", strings.Join(permitted, ", "), s.p.AgentID))
 		}
-		return "", core.Errorf("agent_not_allowed", "the agent %q may not be spawned from here", s.p.AgentID).
-			WithRemedy("allowed: %s", strings.Join(permitted, ", "))
+		return "", forPeople(words.RefuseSpawnAgentNotAllowed("agent_not_allowed", s.p.AgentID, permitted),
+			core.Errorf("agent_not_allowed", "the agent %q may not be spawned from here", s.p.AgentID).
+				WithRemedy("allowed: %s", strings.Join(permitted, ", ")))
 	}
 	return s.p.AgentID, nil
 }
@@ -342,6 +356,7 @@ func (s *spawn) models(set Settings, agentID string, caller core.SpawnSpec) (ref
 			ref = c
 			break
 		}
+		s.skipped = append(s.skipped, c)
 		s.warn = append(s.warn, fmt.Sprintf("the model %q is unknown and was skipped", c))
 	}
 	for _, t := range []string{s.p.Thinking, set.Thinking, caller.Thinking, s.e.Config.Thinking(s.scope.Agent)} {
@@ -390,24 +405,27 @@ func (s *spawn) context(agentID string) string {
 func (s *spawn) limits(tx *store.Tx) error {
 	set := s.e.Config.Subagents(s.scope.Agent)
 	if s.parent.Depth >= set.MaxSpawnDepth {
-		return core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, set.MaxSpawnDepth).
-			WithRemedy("do the work yourself, or have an operator raise agents.defaults.subagents.maxSpawnDepth")
+		return forPeople(words.RefuseSpawnDepth("depth_limit", s.parent.Depth, set.MaxSpawnDepth),
+			core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, set.MaxSpawnDepth).
+				WithRemedy("do the work yourself, or have an operator raise agents.defaults.subagents.maxSpawnDepth"))
 	}
 	n, err := tx.CountLiveRunsOf(s.parent.ID)
 	if err != nil {
 		return err
 	}
 	if n >= set.MaxChildrenPerAgent {
-		return core.Errorf("children_limit", "%d of %d children are live", n, set.MaxChildrenPerAgent).
-			WithRemedy("wait with sessions_yield until some have ended")
+		return forPeople(words.RefuseSpawnChildren("children_limit", n, set.MaxChildrenPerAgent),
+			core.Errorf("children_limit", "%d of %d children are live", n, set.MaxChildrenPerAgent).
+				WithRemedy("wait with sessions_yield until some have ended"))
 	}
 	if set.MaxTreeRuns > 0 {
 		if n, err = tx.CountLiveRunsOfTree(s.run.Root); err != nil {
 			return err
 		}
 		if n >= set.MaxTreeRuns {
-			return core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, set.MaxTreeRuns).
-				WithRemedy("wait with sessions_yield until some have ended")
+			return forPeople(words.RefuseSpawnTree("tree_limit", n, set.MaxTreeRuns),
+				core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, set.MaxTreeRuns).
+					WithRemedy("wait with sessions_yield until some have ended"))
 		}
 	}
 	if err := backlog(tx, s.run.Root); err != nil {
@@ -471,11 +489,7 @@ func (s *spawn) fork(tx *store.Tx, child *store.Session) error {
 	if s.run.Agent != s.scope.Agent {
 		return core.Errorf("bad_params", "context fork is for the same agent only").WithRemedy("use context isolated")
 	}
-	calls, err := tx.AnswerSeq(s.scope.Turn, s.scope.Seq)
-	if err != nil {
-		return err
-	}
-	row, err := tx.RowBeforeStep(s.parent, s.scope.Turn, calls)
+	row, err := s.forkRow(tx)
 	if err != nil {
 		return err
 	}
@@ -514,6 +528,7 @@ func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
 		}
 	}
 	run := s.run
+	s.thread = b.Address
 	tx.OnCommit(func() { s.e.Bindings.Spawned(run, b.Address) })
 	text, err := json.Marshal(s.result(b))
 	if err != nil {

@@ -242,7 +242,15 @@ const (
 	kRefuseRetryNothing
 	kRefuseRetryOthers
 	kRefuseSessionGone
+	kRefuseSpawnAgentNotAllowed
+	kRefuseSpawnAgentUnknown
+	kRefuseSpawnBacklog
+	kRefuseSpawnChildren
+	kRefuseSpawnDepth
 	kRefuseSpawnSessionsDisabled
+	kRefuseSpawnStopped
+	kRefuseSpawnThinking
+	kRefuseSpawnTree
 	kRefuseTargetAmbiguous
 	kRefuseTargetAmbiguousMore
 	kRefuseTargetArchived
@@ -256,6 +264,7 @@ const (
 	kRefuseUsageAlone
 	kRefuseUsageFocus
 	kRefuseUsageSession
+	kRefuseUsageSpawn
 	kRefuseUsageSubagents
 	kRefuseUsageTools
 	kResetDone
@@ -271,6 +280,11 @@ const (
 	kRunTimedOut
 	kRunWaiting
 	kSendDone
+	kSpawnFailed
+	kSpawnModelSkipped
+	kSpawnStarted
+	kSpawnThread
+	kSpawnUnbound
 	kStatusAnswering
 	kStatusBound
 	kStatusFor
@@ -619,7 +633,15 @@ var shipped = [...]table{
 		kRefuseRetryNothing:           {other: "there is nothing to answer again here", remedy: "write a message first"},
 		kRefuseRetryOthers:            {other: "the last message is somebody else's", remedy: "they or an operator can have it answered again; or write it yourself"},
 		kRefuseSessionGone:            {other: "the session of {target} is gone", remedy: "/agents lists what can be focused"},
+		kRefuseSpawnAgentNotAllowed:   {other: "the agent {agent:quoted} may not be started from here", remedy: "these may: {agents:list}"},
+		kRefuseSpawnAgentUnknown:      {other: "the agent {agent:quoted} is not configured", remedy: "there are: {agents:list}"},
+		kRefuseSpawnBacklog:           {other: "{have:int} outcomes of this conversation were told to nobody, of at most {limit:int}", remedy: "/tasks names them; an operator has them told with `skein tasks retry ID`, or lets them go with `skein tasks dismiss ID`"},
+		kRefuseSpawnChildren:          {other: "{have:int} of at most {limit:int} sub-agents of this conversation are active", remedy: "wait until one has ended, or stop one with /subagents kill"},
+		kRefuseSpawnDepth:             {other: "this conversation is at depth {depth:int} of at most {limit:int}: no further sub-agents begin here", remedy: "start it in the conversation above, or let an operator raise agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "opening threads for sessions is switched off here", remedy: "use /focus inside a thread, or let an operator set {key} to true"},
+		kRefuseSpawnStopped:           {other: "the sub-agent was stopped before it began", remedy: "start it again"},
+		kRefuseSpawnThinking:          {other: "{level:quoted} is no level of thinking", remedy: "write one of: {levels:list}"},
+		kRefuseSpawnTree:              {other: "{have:int} of at most {limit:int} sub-agents of this conversation and below it are active", remedy: "wait until some have ended, or stop one with /subagents kill"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} can be {candidates:list}", remedy: "write the number or the whole name"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} can be {candidates:list} and {more:int} more", remedy: "write the number or the whole name"},
 		kRefuseTargetArchived:         {other: "{name:quoted} is archived", remedy: "an operator can bring it back with skein sessions"},
@@ -633,7 +655,8 @@ var shipped = [...]table{
 		kRefuseUsageAlone:             {other: "this is not how the command works", remedy: "write {command} alone"},
 		kRefuseUsageFocus:             {other: "this is not how the command works", remedy: "write /focus <target>, for example /focus last"},
 		kRefuseUsageSession:           {other: "this is not how the command works", remedy: "write /session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit"},
-		kRefuseUsageSubagents:         {other: "this is not how the command works", remedy: "write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools]"},
+		kRefuseUsageSpawn:             {other: "this is not how the command works", remedy: "write /subagents spawn <agent> <task>, and behind it if you like --model <model>, --thinking <level> or --thread"},
+		kRefuseUsageSubagents:         {other: "this is not how the command works", remedy: "write /subagents list, info <target>, log <target> [limit] [tools], kill <target|all>, steer <target> <text>, send <target> <text>, or spawn <agent> <task>"},
 		kRefuseUsageTools:             {other: "this is not how the command works", remedy: "write /tools, or /tools verbose"},
 		kResetDone:                    {other: "What was said here is forgotten."},
 		kRunAfter:                     {other: "{status} after {time:age}"},
@@ -648,6 +671,11 @@ var shipped = [...]table{
 		kRunTimedOut:                  {other: "timed_out"},
 		kRunWaiting:                   {other: "waiting"},
 		kSendDone:                     {other: "{name} answers here."},
+		kSpawnFailed:                  {other: "The sub-agent could not be started. Nothing was left behind."},
+		kSpawnModelSkipped:            {other: "The model {model:quoted} is not configured; it works with {used}."},
+		kSpawnStarted:                 {other: "{name} is at work ({n:int}), with the agent {agent}. What comes of it is told here."},
+		kSpawnThread:                  {other: "{name} is at work ({n:int}), with the agent {agent}. It answers in a thread of its own."},
+		kSpawnUnbound:                 {other: "It has no thread here; /focus {n:int} leads to it."},
 		kStatusAnswering:              {other: "an answer is in progress"},
 		kStatusBound:                  {other: "{place}, {expiry}, by {owner}"},
 		kStatusFor:                    {other: "{what}, for {time:age}"},
@@ -945,7 +973,15 @@ var shipped = [...]table{
 		kRefuseRetryNothing:           {other: "hier gibt es nichts noch einmal zu beantworten", remedy: "schreib zuerst eine Nachricht"},
 		kRefuseRetryOthers:            {other: "die letzte Nachricht ist von jemand anderem", remedy: "wer sie schrieb, oder ein Betreiber kann sie neu beantworten lassen; oder schreib sie selbst"},
 		kRefuseSessionGone:            {other: "die Sitzung von {target} gibt es nicht mehr", remedy: "/agents zeigt die möglichen Ziele"},
+		kRefuseSpawnAgentNotAllowed:   {other: "der Agent {agent:quoted} darf von hier aus nicht gestartet werden", remedy: "diese dürfen: {agents:list}"},
+		kRefuseSpawnAgentUnknown:      {other: "der Agent {agent:quoted} ist nicht eingerichtet", remedy: "es gibt: {agents:list}"},
+		kRefuseSpawnBacklog:           {other: "{have:int} Ergebnisse dieser Unterhaltung hat niemand erfahren, höchstens {limit:int} sind erlaubt", remedy: "/tasks nennt sie; ein Betreiber lässt sie mit `skein tasks retry ID` noch einmal mitteilen oder mit `skein tasks dismiss ID` ruhen"},
+		kRefuseSpawnChildren:          {other: "{have:int} von höchstens {limit:int} Sub-Agenten dieser Unterhaltung sind tätig", remedy: "warte, bis einer fertig ist, oder halte einen mit /subagents kill an"},
+		kRefuseSpawnDepth:             {other: "diese Unterhaltung ist in Tiefe {depth:int} von höchstens {limit:int}: hier beginnen keine weiteren Sub-Agenten", remedy: "starte ihn in der Unterhaltung darüber, oder ein Betreiber erhöht agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "das Öffnen von Threads für Sitzungen ist hier abgeschaltet", remedy: "nimm /focus in einem Thread, oder lass einen Betreiber {key} auf true setzen"},
+		kRefuseSpawnStopped:           {other: "der Sub-Agent wurde angehalten, bevor er anfing", remedy: "starte ihn noch einmal"},
+		kRefuseSpawnThinking:          {other: "{level:quoted} ist keine Stufe des Nachdenkens", remedy: "schreib eine von: {levels:list}"},
+		kRefuseSpawnTree:              {other: "{have:int} von höchstens {limit:int} Sub-Agenten dieser Unterhaltung und darunter sind tätig", remedy: "warte, bis einige fertig sind, oder halte einen mit /subagents kill an"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} kann {candidates:list} sein", remedy: "schreib die Nummer oder den ganzen Namen"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} kann {candidates:list} sein, und {more:int} weitere passen auch", remedy: "schreib die Nummer oder den ganzen Namen"},
 		kRefuseTargetArchived:         {other: "{name:quoted} ist archiviert", remedy: "ein Betreiber kann die Sitzung mit skein sessions zurückholen"},
@@ -959,7 +995,8 @@ var shipped = [...]table{
 		kRefuseUsageAlone:             {other: "so funktioniert der Befehl nicht", remedy: "schreib {command} allein"},
 		kRefuseUsageFocus:             {other: "so funktioniert der Befehl nicht", remedy: "schreib /focus <target>, zum Beispiel /focus last"},
 		kRefuseUsageSession:           {other: "so funktioniert der Befehl nicht", remedy: "schreib /session idle 2h, /session max-age 1d, oder off statt der Zeit; ohne Zeit zeigt es die Grenze"},
-		kRefuseUsageSubagents:         {other: "so funktioniert der Befehl nicht", remedy: "schreib /subagents list, /subagents info <target> oder /subagents log <target> [limit] [tools]"},
+		kRefuseUsageSpawn:             {other: "so funktioniert der Befehl nicht", remedy: "schreib /subagents spawn <agent> <task>, dahinter auf Wunsch --model <model>, --thinking <level> oder --thread"},
+		kRefuseUsageSubagents:         {other: "so funktioniert der Befehl nicht", remedy: "schreib /subagents list, info <target>, log <target> [limit] [tools], kill <target|all>, steer <target> <text>, send <target> <text> oder spawn <agent> <task>"},
 		kRefuseUsageTools:             {other: "so funktioniert der Befehl nicht", remedy: "schreib /tools oder /tools verbose"},
 		kResetDone:                    {other: "Was hier gesagt wurde, ist vergessen."},
 		kRunAfter:                     {other: "{status} ({time:age})"},
@@ -974,6 +1011,11 @@ var shipped = [...]table{
 		kRunTimedOut:                  {other: "Zeit abgelaufen"},
 		kRunWaiting:                   {other: "wartet"},
 		kSendDone:                     {other: "{name} antwortet hier."},
+		kSpawnFailed:                  {other: "Der Sub-Agent konnte nicht gestartet werden. Es ist nichts zurückgeblieben."},
+		kSpawnModelSkipped:            {other: "Das Modell {model:quoted} ist nicht eingerichtet; er arbeitet mit {used}."},
+		kSpawnStarted:                 {other: "{name} ist an der Arbeit ({n:int}), mit dem Agenten {agent}. Was dabei herauskommt, steht dann hier."},
+		kSpawnThread:                  {other: "{name} ist an der Arbeit ({n:int}), mit dem Agenten {agent}. Die Antwort kommt in einem eigenen Thread."},
+		kSpawnUnbound:                 {other: "Einen Thread gibt es dafür hier nicht; /focus {n:int} führt hin."},
 		kStatusAnswering:              {other: "eine Antwort entsteht"},
 		kStatusBound:                  {other: "{place}, {expiry}, von {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},
@@ -1271,7 +1313,15 @@ var shipped = [...]table{
 		kRefuseRetryNothing:           {other: "aquí no hay nada que responder de nuevo", remedy: "escribe primero un mensaje"},
 		kRefuseRetryOthers:            {other: "el último mensaje es de otra persona", remedy: "quien lo escribió, o un operador, puede pedir otra respuesta; o escríbelo tú"},
 		kRefuseSessionGone:            {other: "la sesión de {target} ya no existe", remedy: "/agents muestra los destinos posibles"},
+		kRefuseSpawnAgentNotAllowed:   {other: "el agente {agent:quoted} no se puede iniciar desde aquí", remedy: "estos sí: {agents:list}"},
+		kRefuseSpawnAgentUnknown:      {other: "el agente {agent:quoted} no está configurado", remedy: "hay: {agents:list}"},
+		kRefuseSpawnBacklog:           {other: "{have:int} resultados de esta conversación no se comunicaron a nadie, de {limit:int} como máximo", remedy: "/tasks los nombra; un operador los hace comunicar con `skein tasks retry ID` o los deja con `skein tasks dismiss ID`"},
+		kRefuseSpawnChildren:          {other: "{have:int} de {limit:int} subagentes como máximo de esta conversación están activos", remedy: "espera a que termine uno, o detén uno con /subagents kill"},
+		kRefuseSpawnDepth:             {other: "esta conversación está a la profundidad {depth:int} de {limit:int} como máximo: aquí no empiezan más subagentes", remedy: "inícialo en la conversación de arriba, o que un operador aumente agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "abrir hilos para sesiones está desactivado aquí", remedy: "usa /focus dentro de un hilo, o pide a un operador que ponga {key} en true"},
+		kRefuseSpawnStopped:           {other: "el subagente se detuvo antes de empezar", remedy: "inícialo de nuevo"},
+		kRefuseSpawnThinking:          {other: "{level:quoted} no es un nivel de razonamiento", remedy: "escribe uno de: {levels:list}"},
+		kRefuseSpawnTree:              {other: "{have:int} de {limit:int} subagentes como máximo de esta conversación y por debajo están activos", remedy: "espera a que terminen algunos, o detén uno con /subagents kill"},
 		kRefuseTargetAmbiguous:        {other: "{token:quoted} puede ser {candidates:list}", remedy: "escribe el número o el nombre completo"},
 		kRefuseTargetAmbiguousMore:    {other: "{token:quoted} puede ser {candidates:list} y {more:int} más", remedy: "escribe el número o el nombre completo"},
 		kRefuseTargetArchived:         {other: "{name:quoted} está archivado", remedy: "un operador puede recuperarlo con skein sessions"},
@@ -1285,7 +1335,8 @@ var shipped = [...]table{
 		kRefuseUsageAlone:             {other: "el comando no funciona así", remedy: "escribe solo {command}"},
 		kRefuseUsageFocus:             {other: "el comando no funciona así", remedy: "escribe /focus <target>, por ejemplo /focus last"},
 		kRefuseUsageSession:           {other: "el comando no funciona así", remedy: "escribe /session idle 2h, /session max-age 1d, u off en lugar del tiempo; sin tiempo muestra el límite"},
-		kRefuseUsageSubagents:         {other: "el comando no funciona así", remedy: "escribe /subagents list, /subagents info <target> o /subagents log <target> [limit] [tools]"},
+		kRefuseUsageSpawn:             {other: "el comando no funciona así", remedy: "escribe /subagents spawn <agent> <task>, y detrás si quieres --model <model>, --thinking <level> o --thread"},
+		kRefuseUsageSubagents:         {other: "el comando no funciona así", remedy: "escribe /subagents list, info <target>, log <target> [limit] [tools], kill <target|all>, steer <target> <text>, send <target> <text> o spawn <agent> <task>"},
 		kRefuseUsageTools:             {other: "el comando no funciona así", remedy: "escribe /tools o /tools verbose"},
 		kResetDone:                    {other: "Lo que se dijo aquí quedó olvidado."},
 		kRunAfter:                     {other: "{status} ({time:age})"},
@@ -1300,6 +1351,11 @@ var shipped = [...]table{
 		kRunTimedOut:                  {other: "tiempo agotado"},
 		kRunWaiting:                   {other: "en espera"},
 		kSendDone:                     {other: "{name} responde aquí."},
+		kSpawnFailed:                  {other: "No se pudo iniciar el subagente. No ha quedado nada."},
+		kSpawnModelSkipped:            {other: "El modelo {model:quoted} no está configurado; trabaja con {used}."},
+		kSpawnStarted:                 {other: "{name} está trabajando ({n:int}), con el agente {agent}. Lo que resulte se dirá aquí."},
+		kSpawnThread:                  {other: "{name} está trabajando ({n:int}), con el agente {agent}. Responde en un hilo propio."},
+		kSpawnUnbound:                 {other: "Aquí no tiene hilo; /focus {n:int} lleva a él."},
 		kStatusAnswering:              {other: "preparando una respuesta"},
 		kStatusBound:                  {other: "{place}, {expiry}, por {owner}"},
 		kStatusFor:                    {other: "{what} ({time:age})"},

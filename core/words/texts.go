@@ -888,9 +888,47 @@ func RefuseSessionGone(code string, target string) *core.Error {
 	return refusalError(code, kRefuseSessionGone, arg{"target", target})
 }
 
+// RefuseSpawnAgentNotAllowed is "refuse.spawn-agent-not-allowed": the agent {agent:quoted} may not be started from here (these may: {agents:list})
+func RefuseSpawnAgentNotAllowed(code string, agent string, agents []string) *core.Error {
+	return refusalError(code, kRefuseSpawnAgentNotAllowed, arg{"agent", agent}, arg{"agents", agents})
+}
+
+// RefuseSpawnAgentUnknown is "refuse.spawn-agent-unknown": the agent {agent:quoted} is not configured (there are: {agents:list})
+func RefuseSpawnAgentUnknown(code string, agent string, agents []string) *core.Error {
+	return refusalError(code, kRefuseSpawnAgentUnknown, arg{"agent", agent}, arg{"agents", agents})
+}
+
+// RefuseSpawnBacklog is "refuse.spawn-backlog": {have:int} outcomes of this conversation were told to nobody, of at most {limit:int} (/tasks names them; an operator has them told with `skein tasks retry ID`, or lets them go with `skein tasks dismiss ID`)
+func RefuseSpawnBacklog(code string, have int, limit int) *core.Error {
+	return refusalError(code, kRefuseSpawnBacklog, arg{"have", have}, arg{"limit", limit})
+}
+
+// RefuseSpawnChildren is "refuse.spawn-children": {have:int} of at most {limit:int} sub-agents of this conversation are active (wait until one has ended, or stop one with /subagents kill)
+func RefuseSpawnChildren(code string, have int, limit int) *core.Error {
+	return refusalError(code, kRefuseSpawnChildren, arg{"have", have}, arg{"limit", limit})
+}
+
+// RefuseSpawnDepth is "refuse.spawn-depth": this conversation is at depth {depth:int} of at most {limit:int}: no further sub-agents begin here (start it in the conversation above, or let an operator raise agents.defaults.subagents.maxSpawnDepth)
+func RefuseSpawnDepth(code string, depth int, limit int) *core.Error {
+	return refusalError(code, kRefuseSpawnDepth, arg{"depth", depth}, arg{"limit", limit})
+}
+
 // RefuseSpawnSessionsDisabled is "refuse.spawn-sessions-disabled": opening threads for sessions is switched off here (use /focus inside a thread, or let an operator set {key} to true)
 func RefuseSpawnSessionsDisabled(code string, key string) *core.Error {
 	return refusalError(code, kRefuseSpawnSessionsDisabled, arg{"key", key})
+}
+
+// RefuseSpawnStopped is "refuse.spawn-stopped": the sub-agent was stopped before it began (start it again)
+func RefuseSpawnStopped(code string) *core.Error { return refusalError(code, kRefuseSpawnStopped) }
+
+// RefuseSpawnThinking is "refuse.spawn-thinking": {level:quoted} is no level of thinking (write one of: {levels:list})
+func RefuseSpawnThinking(code string, level string, levels []string) *core.Error {
+	return refusalError(code, kRefuseSpawnThinking, arg{"level", level}, arg{"levels", levels})
+}
+
+// RefuseSpawnTree is "refuse.spawn-tree": {have:int} of at most {limit:int} sub-agents of this conversation and below it are active (wait until some have ended, or stop one with /subagents kill)
+func RefuseSpawnTree(code string, have int, limit int) *core.Error {
+	return refusalError(code, kRefuseSpawnTree, arg{"have", have}, arg{"limit", limit})
 }
 
 // RefuseTargetAmbiguous is "refuse.target-ambiguous": {token:quoted} can be {candidates:list} (write the number or the whole name)
@@ -950,7 +988,10 @@ func RefuseUsageFocus(code string) *core.Error { return refusalError(code, kRefu
 // RefuseUsageSession is "refuse.usage-session": this is not how the command works (write /session idle 2h, /session max-age 1d, or off instead of the time; without a time it shows the limit)
 func RefuseUsageSession(code string) *core.Error { return refusalError(code, kRefuseUsageSession) }
 
-// RefuseUsageSubagents is "refuse.usage-subagents": this is not how the command works (write /subagents list, /subagents info <target>, or /subagents log <target> [limit] [tools])
+// RefuseUsageSpawn is "refuse.usage-spawn": this is not how the command works (write /subagents spawn <agent> <task>, and behind it if you like --model <model>, --thinking <level> or --thread)
+func RefuseUsageSpawn(code string) *core.Error { return refusalError(code, kRefuseUsageSpawn) }
+
+// RefuseUsageSubagents is "refuse.usage-subagents": this is not how the command works (write /subagents list, info <target>, log <target> [limit] [tools], kill <target|all>, steer <target> <text>, send <target> <text>, or spawn <agent> <task>)
 func RefuseUsageSubagents(code string) *core.Error { return refusalError(code, kRefuseUsageSubagents) }
 
 // RefuseUsageTools is "refuse.usage-tools": this is not how the command works (write /tools, or /tools verbose)
@@ -998,6 +1039,27 @@ func (l Language) RunWaiting() string { return l.say(kRunWaiting) }
 
 // SendDone is "send.done": {name} answers here.
 func (l Language) SendDone(name string) string { return l.say(kSendDone, arg{"name", name}) }
+
+// SpawnFailed is "spawn.failed": The sub-agent could not be started. Nothing was left behind.
+func (l Language) SpawnFailed() string { return l.say(kSpawnFailed) }
+
+// SpawnModelSkipped is "spawn.model-skipped": The model {model:quoted} is not configured; it works with {used}.
+func (l Language) SpawnModelSkipped(model string, used string) string {
+	return l.say(kSpawnModelSkipped, arg{"model", model}, arg{"used", used})
+}
+
+// SpawnStarted is "spawn.started": {name} is at work ({n:int}), with the agent {agent}. What comes of it is told here.
+func (l Language) SpawnStarted(agent string, n int, name string) string {
+	return l.say(kSpawnStarted, arg{"agent", agent}, arg{"n", n}, arg{"name", name})
+}
+
+// SpawnThread is "spawn.thread": {name} is at work ({n:int}), with the agent {agent}. It answers in a thread of its own.
+func (l Language) SpawnThread(agent string, n int, name string) string {
+	return l.say(kSpawnThread, arg{"agent", agent}, arg{"n", n}, arg{"name", name})
+}
+
+// SpawnUnbound is "spawn.unbound": It has no thread here; /focus {n:int} leads to it.
+func (l Language) SpawnUnbound(n int) string { return l.say(kSpawnUnbound, arg{"n", n}) }
 
 // StatusAnswering is "status.answering": an answer is in progress
 func (l Language) StatusAnswering() string { return l.say(kStatusAnswering) }
