@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,9 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
+	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
+	"github.com/skein-bot/skein/core/world"
 )
 
 // TestMain lets the test binary stand for the program: scripts run it as
@@ -54,6 +58,7 @@ func (l leakChecked) Run() int {
 //	await FILE PATTERN      the file holds that text
 //	reload FOLDER           the gateway reads its configuration again
 //	task FILE NAME          sets NAME to the id of the first task of a list in JSON
+//	untold FILE ID RESULT   ends that task of the store of a configuration; nobody was told
 //	newer STORE             the SQLite store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
 //	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
@@ -104,6 +109,7 @@ func scripts(dir string, stores func(*testscript.Env) error) testscript.Params {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload, "task": scriptTask,
+			"untold": scriptUntold,
 			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
 		},
 		Setup: func(e *testscript.Env) error {
@@ -179,6 +185,31 @@ func scriptTask(ts *testscript.TestScript, _ bool, args []string) {
 	var tasks []app.TaskView
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &tasks))
 	ts.Setenv(args[1], tasks[0].ID)
+}
+
+// scriptUntold ends a task in the store of a configuration, which no gateway has
+// open, as one whose outcome nobody was told.
+func scriptUntold(ts *testscript.TestScript, _ bool, args []string) {
+	e := &env{stdout: io.Discard, stderr: io.Discard, lookup: os.LookupEnv, clock: clock.Real{}, configFlag: ts.MkAbs(args[0]), dir: ts.MkAbs(".")}
+	cfg, err := e.load()
+	ts.Check(err)
+	where, err := store.ParseURL(cfg.Store.URL.Reveal())
+	ts.Check(err)
+	where.World = world.New(e.clock, nil, 0)
+	db, err := store.Open(context.Background(), where)
+	ts.Check(err)
+	err = db.Write(context.Background(), func(tx *store.Tx) error {
+		run, err := tx.RunByTask(args[1])
+		if err != nil {
+			return err
+		}
+		now := where.World.Now()
+		if _, err := tx.EndRun(run.ID, core.RunOK, "", args[2], false, core.DeliveryPending, now); err != nil {
+			return err
+		}
+		return tx.SetDelivery(run.ID, core.DeliveryBlocked, "", now)
+	})
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func scriptNewer(ts *testscript.TestScript, _ bool, args []string) {

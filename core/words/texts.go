@@ -75,7 +75,7 @@ func (l Language) AlertCompletionBlocked(cause string, task string) string {
 	return l.say(kAlertCompletionBlocked, arg{"cause", cause}, arg{"task", task})
 }
 
-// AlertCompletionBlockedRemedy is "alert.completion-blocked.remedy": `skein tasks show {task}` has the outcome, `skein outbox --state blocked` lists messages to retry or dismiss.
+// AlertCompletionBlockedRemedy is "alert.completion-blocked.remedy": `skein tasks show {task}` has the outcome; `skein tasks retry {task}` has it told anew, `skein tasks dismiss {task}` lets it go.
 func (l Language) AlertCompletionBlockedRemedy(task string) string {
 	return l.say(kAlertCompletionBlockedRemedy, arg{"task", task})
 }
