@@ -74,9 +74,9 @@ func drawJoin(t *rapid.T, n int) string {
 }
 
 // rules are the model's part.
-func (s story) rules() string {
+func (x *story) rules() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{when: {user: \"/^go$/\"}, call: [%s]},\n", spawnCalls(s.tops, s.join))
+	fmt.Fprintf(&b, "{when: {user: \"/^go$/\"}, call: [%s]},\n", spawnCalls(x.tops, x.join))
 	var write func(n *sprout)
 	write = func(n *sprout) {
 		when := fmt.Sprintf("task: \"/^%s$/\"", n.name)
@@ -97,10 +97,10 @@ func (s story) rules() string {
 			write(c)
 		}
 	}
-	for _, n := range s.tops {
+	for _, n := range x.tops {
 		write(n)
 	}
-	if s.silent {
+	if x.silent {
 		b.WriteString(`{when: {event: "/./"}, say: ""},`)
 	} else {
 		b.WriteString(`{when: {event: "/./"}, say: "heard"},`)
@@ -156,7 +156,7 @@ func TestEveryOutcomeIsToldOnce(t *testing.T) {
 	}
 }
 
-func (x story) play(s *scene) {
+func (x *story) play(s *scene) {
 	s.say("team", "go")
 	arm := func() {
 		if len(x.crashes) > 0 {
@@ -184,7 +184,7 @@ func (x story) play(s *scene) {
 	s.pass(2 * time.Hour)
 }
 
-func (x story) judge(s *scene) {
+func (x *story) judge(s *scene) {
 	seen, notices := s.eventRows(), s.notices()
 	require.NotEmpty(s, s.runs())
 	for _, r := range s.runs() {
