@@ -84,10 +84,17 @@ func resumption(b core.Binding, s Settings) string {
 	switch {
 	case b.Reason != core.EndIdle || target(b) == "":
 		return ""
-	case b.Target != core.TargetSubagent || s.ArchiveAfter <= 0:
+	case b.Target != core.TargetSubagent || s.ArchiveAfter <= 0 || neverArchived(b):
 		return s.Language.BindingOverFocus(target(b))
 	}
 	return s.Language.BindingOverFocusWithin(target(b), s.ArchiveAfter)
+}
+
+// neverArchived reports whether people keep the session of the binding: it is a
+// visible one.
+func neverArchived(b core.Binding) bool {
+	k, err := core.ParseSessionKey(b.SessionKey)
+	return err == nil && k.Kind == core.SessionDashboard
 }
 
 // because words the reason of an end.

@@ -53,10 +53,10 @@ func sessionsList(e *env) *cobra.Command {
 			for i, s := range list {
 				rows[i] = []cell{
 					plainCell("%d", s.ID), plainCell("%s", s.Key), stateCell(s.State), plainCell("%s", s.Agent), plainCell("%s", p.time(s.UsedAt)),
-					plainCell("%s", s.Address),
+					plainCell("%s", s.Address), plainCell("%s", s.Group),
 				}
 			}
-			p.table("no sessions", []string{"ID", "KEY", "STATE", "AGENT", "USED", "ADDRESS"}, rows)
+			p.table("no sessions", []string{"ID", "KEY", "STATE", "AGENT", "USED", "ADDRESS", "GROUP"}, rows)
 		},
 	}.command(e)
 }

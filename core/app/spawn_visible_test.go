@@ -56,6 +56,8 @@ func TestVisibleSession(t *testing.T) {
 	require.Equal(t, "next comes c", last(s.told(place)))
 	require.Contains(t, s.last("plan b").System, "You are a sub-agent")
 	require.NotContains(t, toolNames(s.last("plan b")), "sessions_spawn", "it is a leaf")
+	s.pass(25 * time.Hour)
+	require.Contains(t, last(s.told(place)), "/focus plan b resumes it.", "it is not archived, so there is no time limit")
 }
 
 // TestVisibleSessionCounts: it takes a place like every other child, and a kill
