@@ -71,7 +71,7 @@ func outboxShow(e *env) *cobra.Command {
 				field{"ended", p.at(m.EndedAt)},
 			)
 			p.section("text")
-			fmt.Fprintln(p.w, m.Text)
+			fmt.Fprintln(p.w, harmless(m.Text))
 		},
 	}.command(e)
 }

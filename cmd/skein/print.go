@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
@@ -80,7 +81,25 @@ func (p printer) paint(m mood, text string) string {
 	return "\x1b[" + m.code() + "m" + text + "\x1b[0m"
 }
 
-func plainCell(format string, args ...any) cell { return cell{text: fmt.Sprintf(format, args...)} }
+func plainCell(format string, args ...any) cell {
+	return cell{text: harmless(fmt.Sprintf(format, args...))}
+}
+
+// harmless takes out of a text what would command a terminal: labels, tasks and
+// results are written by models and by strangers.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// inLine is a harmless text without line breaks.
+func inLine(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(harmless(text))
+}
 
 // moods says how the states of everything look, so that a word looks the same
 // in every table.
@@ -108,7 +127,9 @@ func (p printer) table(none string, head []string, rows [][]cell) {
 		width[i] = len(h)
 	}
 	for _, row := range rows {
-		for i, c := range row {
+		for i := range row {
+			c := &row[i]
+			c.text = inLine(c.text)
 			width[i] = max(width[i], uniseg.StringWidth(c.text))
 		}
 	}

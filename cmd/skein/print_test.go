@@ -10,6 +10,7 @@ import (
 
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
 )
 
@@ -89,4 +90,20 @@ func TestB343_TheLogFollowsItsLevel(t *testing.T) {
 	require.NotContains(t, out.String(), "first")
 	require.Contains(t, out.String(), "second")
 	require.NotContains(t, out.String(), "third")
+}
+
+// What models and strangers wrote moves no cursor, sets no title and breaks no
+// table.
+func TestTextsCommandNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := printer{w: &out, zone: time.UTC}
+	evil := "a\x1b[2J\x1b]0;title\x07\u009b31m\r\nb" + strings.Repeat("x", 100)
+	detail := app.TaskDetail{TaskView: app.TaskView{ID: "01T", Name: evil}, Task: evil, Result: evil}
+	taskTable(p, []app.TaskView{detail.TaskView})
+	require.Equal(t, 2, strings.Count(out.String(), "\n"), "a line of heads and one of the task")
+	require.NotContains(t, out.String(), strings.Repeat("x", 60), "a long name is cut")
+	showTask(p, detail)
+	showTrace(p, app.TraceView{Above: []app.TaskView{detail.TaskView}, Steps: []app.TraceStep{{Kind: "task", Text: evil}}})
+	require.NotRegexp(t, "[\x00-\x08\x0b-\x1f\u0080-\u009f]", out.String())
+	require.Contains(t, out.String(), "\ufffd[2J")
 }

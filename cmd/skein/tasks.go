@@ -61,11 +61,14 @@ func commas[T ~string](words []T) string {
 	return strings.Join(text, ", ")
 }
 
+// maxName is how much of a name a table shows, in characters.
+const maxName = 60
+
 func taskTable(p printer, list []app.TaskView) {
 	rows := make([][]cell, len(list))
 	for i, t := range list {
 		rows[i] = []cell{
-			plainCell("%s", t.ID), plainCell("%s", t.Name), plainCell("%s", t.Runtime), taskState(t), stateCell(t.Delivery), plainCell("%s", t.Agent),
+			plainCell("%s", t.ID), plainCell("%s", core.Clip(t.Name, maxName)), plainCell("%s", t.Runtime), taskState(t), stateCell(t.Delivery), plainCell("%s", t.Agent),
 			plainCell("%s", p.time(t.CreatedAt)), plainCell("%d/%d", t.TokensIn, t.TokensOut), costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced),
 			plainCell("%s", orDash(t.BoundTo)),
 		}
@@ -142,10 +145,10 @@ func showTask(p printer, t app.TaskDetail) {
 		budgetTable(p, t.Budgets)
 	}
 	p.section("work")
-	fmt.Fprintln(p.w, t.Task)
+	fmt.Fprintln(p.w, harmless(t.Task))
 	if t.Result != "" {
 		p.section(choose(t.Partial, "result (partial)", "result"))
-		fmt.Fprintln(p.w, t.Result)
+		fmt.Fprintln(p.w, harmless(t.Result))
 	}
 }
 

@@ -85,7 +85,7 @@ func showAudit(p printer, found app.AuditView) {
 		if f.Severity == subagent.SeverityError {
 			mood = moodBad
 		}
-		fmt.Fprintf(p.w, "%s  %s: %s\n", p.paint(mood, fmt.Sprintf("%-5s", f.Severity)), f.Subject, f.Text)
+		fmt.Fprintf(p.w, "%s  %s: %s\n", p.paint(mood, fmt.Sprintf("%-5s", f.Severity)), inLine(f.Subject), inLine(f.Text))
 		about := string(f.Code)
 		if f.TaskID != "" {
 			about += " " + f.TaskID

@@ -11,7 +11,7 @@ import (
 // task further to the right.
 func showTrace(p printer, t app.TraceView) {
 	for i, above := range t.Above {
-		fmt.Fprintf(p.w, "%s%s %s %s  %s\n", strings.Repeat("  ", i), p.paint(moodDim, "above"), above.Name, p.state(above.Status), above.ID)
+		fmt.Fprintf(p.w, "%s%s %s %s  %s\n", strings.Repeat("  ", i), p.paint(moodDim, "above"), inLine(above.Name), p.state(above.Status), above.ID)
 	}
 	for _, s := range t.Steps {
 		indent := strings.Repeat("  ", len(t.Above)+s.Level)
@@ -34,7 +34,7 @@ func showTrace(p printer, t app.TraceView) {
 		if len(s.Receipts) > 0 {
 			line += " #" + strings.Join(s.Receipts, " #")
 		}
-		line += "  " + s.Text
+		line += "  " + inLine(s.Text)
 		if s.Kind == "task" {
 			line += "  " + p.paint(moodDim, s.TaskID)
 		}
