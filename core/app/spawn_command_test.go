@@ -170,3 +170,21 @@ func (s *scene) openIntents() (n int) {
 	})
 	return n
 }
+
+// A sub-agent that was started as a leaf stays one, also for the command of a
+// person in its thread, when the operator lets sub-agents nest deeper.
+func TestSpawnByCommandNotBelowALeaf(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `{when: {user: "/^go (\\w+)$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "$1", thread: true}}]},
+  {when: {user: "/dig/"}, say: "dug"}, {when: {user: "/^y$/"}, say: "did y"},`+sayResult)
+	s.say("team", "go old")
+	leaf := s.thread("team")
+	s.reload(`{agents: {defaults: {subagents: {maxSpawnDepth: 2}}}}`)
+	s.say(leaf, "/subagents spawn main y")
+	require.Contains(t, last(s.told(leaf)), "[depth_limit]")
+	s.say("team", "go new")
+	s.say("team/t2", "/subagents spawn main y")
+	runs := s.runs()
+	require.Len(t, runs, 3)
+	require.Equal(t, 2, runs[2].Depth, "one that was started since may have some")
+}

@@ -404,9 +404,13 @@ func (s *spawn) context(agentID string) string {
 // limits refuses what the operator's limits forbid, with figures.
 func (s *spawn) limits(tx *store.Tx) error {
 	set := s.e.Config.Subagents(s.scope.Agent)
-	if s.parent.Depth >= set.MaxSpawnDepth {
-		return forPeople(words.RefuseSpawnDepth("depth_limit", s.parent.Depth, set.MaxSpawnDepth),
-			core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, set.MaxSpawnDepth).
+	deepest, err := s.deepest(tx, set)
+	if err != nil {
+		return err
+	}
+	if s.parent.Depth >= deepest {
+		return forPeople(words.RefuseSpawnDepth("depth_limit", s.parent.Depth, deepest),
+			core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, deepest).
 				WithRemedy("do the work yourself, or have an operator raise agents.defaults.subagents.maxSpawnDepth"))
 	}
 	n, err := tx.CountLiveRunsOf(s.parent.ID)
@@ -445,6 +449,16 @@ func (s *spawn) limits(tx *store.Tx) error {
 		return err
 	}
 	return core.Errorf("task_name_taken", "the live run %s has the task name %q", other.ID, s.p.TaskName).WithRemedy("choose another taskName")
+}
+
+// deepest is how deep sub-agents may nest below the requester: a leaf stays one,
+// whatever the operator allows later.
+func (s *spawn) deepest(tx *store.Tx, set Settings) (int, error) {
+	child, err := childOf(tx, s.parent, s.turn.Run)
+	if err == nil && child != nil && s.parent.Depth > 0 && child.Role == "leaf" {
+		return min(set.MaxSpawnDepth, s.parent.Depth), nil
+	}
+	return set.MaxSpawnDepth, err
 }
 
 // affordable refuses a spawn where a budget is spent that the child would draw
