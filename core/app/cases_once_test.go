@@ -29,7 +29,7 @@ func TestB111_OneEventForABusyParent(t *testing.T) {
 	s.crash(time.Second)
 	s.pass(time.Hour)
 	require.Equal(t, []string{"sent", "thought", "they sleep"}, s.told("team"))
-	require.Equal(t, map[string]int{s.run("cats").ID: 1}, s.eventRows())
+	require.Len(t, s.eventRows()[s.run("cats").ID], 1)
 }
 
 // TestB113_OnePublisherInAThread: a parent that lives in a thread and its child

@@ -32,6 +32,10 @@ type story struct {
 	tops    []*sprout
 	join    string
 	stopAt  int   // seconds, 0 for never
+	// stopCrash is the pass of a crash point, from the arrival of the stop on, at
+	// which the process dies.
+	stopCrash int
+	stopped   int // how many messages there were in the chat then
 	crashes []int // the nth pass of any crash point
 	silent  bool  // the chat says nothing about outcomes
 }
@@ -60,6 +64,7 @@ func drawStory(t *rapid.T) story {
 	s.join = drawJoin(t, len(s.tops))
 	if rapid.IntRange(0, 3).Draw(t, "stops") == 0 {
 		s.stopAt = rapid.IntRange(1, 60).Draw(t, "stop")
+		s.stopCrash = rapid.IntRange(1, 12).Draw(t, "crash of the stop")
 	}
 	s.crashes = rapid.SliceOfN(rapid.IntRange(1, 60), 0, 4).Draw(t, "crashes")
 	return s
@@ -167,12 +172,7 @@ func (x *story) play(s *scene) {
 	arm()
 	for second := 1; second < 400; second++ {
 		if second == x.stopAt {
-			if s.world.Err() != nil {
-				s.crash(3 * time.Second)
-			}
-			s.world.Disarm() // the server of the console waits for an answer
-			s.say("team", "/stop")
-			arm()
+			x.stop(s)
 		}
 		s.pass(time.Second)
 		if s.world.Err() != nil {
@@ -184,26 +184,38 @@ func (x *story) play(s *scene) {
 	s.pass(2 * time.Hour)
 }
 
+// stop writes /stop, with a crash point armed that is passed while it is
+// obeyed. What was told until it was obeyed is all that is ever told.
+func (x *story) stop(s *scene) {
+	if s.world.Err() != nil {
+		s.crash(3 * time.Second)
+	}
+	s.world.Disarm()
+	s.world.Arm(world.AnyPoint, x.stopCrash, world.TrapCut, nil)
+	s.says("alice", "team", "/stop")
+	if s.world.Err() != nil {
+		s.crash(3 * time.Second)
+	}
+	s.world.Disarm()
+	s.quiet()
+	told := s.told("team")
+	require.Regexp(s, stopReply, last(told))
+	x.stopped = len(told)
+}
+
+// stopReply is what /stop answers.
+const stopReply = `(?i)(stopped \d+ of \d+|nothing)`
+
+// judge holds every run to its one outcome.
 func (x *story) judge(s *scene) {
 	seen, notices := s.eventRows(), s.notices()
+	chat := s.session("agent:main:console:default:group:team").ID
 	require.NotEmpty(s, s.runs())
 	for _, r := range s.runs() {
-		name := fmt.Sprintf("%s ended %s (%s), delivery %s", r.Label, r.Status, r.Detail, r.Delivery)
-		require.False(s, r.Status.Live(), name)
-		if r.Status == core.RunCancelled {
-			require.Zero(s, seen[r.ID]+notices[r.ID], name)
-			require.NotZero(s, x.stopAt, name)
-			continue
-		}
-		require.LessOrEqual(s, seen[r.ID], 1, name)
-		require.LessOrEqual(s, notices[r.ID], 1, name)
-		require.Contains(s, []core.Delivery{core.DeliveryDelivered, core.DeliveryNotRequired}, r.Delivery, name)
-		if r.Delivery == core.DeliveryDelivered {
-			require.NotZero(s, seen[r.ID], name)
-		}
-		if r.Status != core.RunOK && x.stopAt == 0 {
-			require.Equal(s, core.DeliveryDelivered, r.Delivery, name)
-		}
+		x.judgeRun(s, r, seen[r.ID], notices[r.ID], chat)
+	}
+	if x.stopAt > 0 {
+		require.Len(s, s.told("team"), x.stopped, "something was told after the stop: %q", s.told("team"))
 	}
 	s.read(func(tx *store.Tx) error {
 		load, err := tx.Load(s.world.Now())
@@ -212,10 +224,60 @@ func (x *story) judge(s *scene) {
 	})
 }
 
-// eventRows counts the events of each run in all transcripts.
-func (s *scene) eventRows() map[string]int {
+// judgeRun: the one event of a run is in the transcript of whoever it went to,
+// or in its place there is the runtime's notice. Both are there only where the
+// chat had the event and said nothing.
+func (x *story) judgeRun(s *scene, r core.Run, seen []int64, notices int, chat int64) {
+	name := fmt.Sprintf("%s ended %s (%s), delivery %s, events in %v, %d notices", r.Label, r.Status, r.Detail, r.Delivery, seen, notices)
+	require.False(s, r.Status.Live(), name)
+	if r.Status == core.RunCancelled {
+		require.Empty(s, seen, name)
+		require.Zero(s, notices, name)
+		require.NotZero(s, x.stopAt, name)
+		return
+	}
+	require.LessOrEqual(s, len(seen), 1, name)
+	require.Contains(s, []core.Delivery{core.DeliveryDelivered, core.DeliveryNotRequired}, r.Delivery, name)
+	owes := r.Status != core.RunOK || x.find(r.Label).speaks()
+	switch {
+	case !owes:
+		require.Equal(s, core.DeliveryNotRequired, r.Delivery, name)
+		require.Zero(s, notices, name)
+	case x.stopAt > 0 && r.Delivery == core.DeliveryNotRequired: // whoever was to take its event was stopped
+		require.Zero(s, notices, name)
+	case len(seen) == 0:
+		require.Equal(s, 1, notices, name)
+	case seen[0] == chat && x.silent:
+		require.Equal(s, 1, notices, name)
+	default:
+		require.Zero(s, notices, name)
+	}
+	if owes && x.stopAt == 0 {
+		require.Equal(s, core.DeliveryDelivered, r.Delivery, name)
+	}
+}
+
+// find returns the sub-agent with a name.
+func (x *story) find(name string) *sprout {
+	open := x.tops
+	for len(open) > 0 {
+		n := open[0]
+		if n.name == name {
+			return n
+		}
+		open = append(open[1:len(open):len(open)], n.below...)
+	}
+	return nil
+}
+
+// speaks reports whether its outcome is owed if it ends well.
+func (n *sprout) speaks() bool { return n.ending != "silent" && n.ending != "skip" }
+
+// eventRows returns the sessions in whose transcripts the events of each run
+// are, one for each event.
+func (s *scene) eventRows() map[string][]int64 {
 	s.Helper()
-	out := make(map[string]int)
+	out := make(map[string][]int64)
 	s.read(func(tx *store.Tx) error {
 		for _, archived := range []bool{false, true} {
 			sessions, err := tx.Sessions(archived, 100)
@@ -233,7 +295,7 @@ func (s *scene) eventRows() map[string]int {
 						return err
 					}
 					if item.Completion != nil {
-						out[item.Completion.RunID]++
+						out[item.Completion.RunID] = append(out[item.Completion.RunID], x.ID)
 					}
 				}
 			}

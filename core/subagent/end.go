@@ -164,9 +164,12 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 }
 
 // consumed notes that a nested requester's turn has taken these events: that
-// is their delivery.
+// is their delivery, unless nobody needed to be told.
 func (e *Engine) consumed(tx *store.Tx, events []model.Completion) error {
 	for _, ev := range events {
+		if ev.Told {
+			continue
+		}
 		if err := tx.SetDelivery(ev.RunID, core.DeliveryDelivered, "", e.World.Now()); err != nil {
 			return err
 		}
