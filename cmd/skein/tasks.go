@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,9 @@ func taskTable(p printer, list []app.TaskView) {
 		}
 	}
 	p.table("no tasks", []string{"ID", "NAME", "KIND", "STATUS", "DELIVERY", "AGENT", "CREATED", "TOKENS", "COST", "BOUND TO"}, rows)
+	if i := slices.IndexFunc(list, func(t app.TaskView) bool { return t.Delivery == core.DeliveryBlocked }); i >= 0 {
+		fmt.Fprintf(p.w, "\nblocked: nobody was told; `skein tasks retry %s` tells it again, `skein tasks dismiss %s` lets it go\n", list[i].ID, list[i].ID)
+	}
 }
 
 func taskState(t app.TaskView) cell {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -61,4 +62,41 @@ func TestAnAgentControlsItsSubagents(t *testing.T) {
 
 	s.says("bob", "dm:bob", "cancel "+s.run("sleeper").TaskID)
 	require.Contains(t, last(s.told("dm:bob")), "target_not_yours", "it is not below that session")
+}
+
+// A wait takes several tasks by whatever names them, ends when all have, and at
+// once when somebody writes: a person does not stand behind it.
+func TestAWaitForSeveralEndsForAMessage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "", `
+  {when: {user: "/^work$/"}, call: [
+    {tool: "sessions_spawn", args: {task: "dig", label: "a"}}, {tool: "sessions_spawn", args: {task: "dig", label: "b"}}, {tool: "sessions_spawn", args: {task: "dig", label: "c"}}], say: "at work"},
+  {when: {task: "/a/"}, delay: "5s", say: "gold"}, {when: {task: "/b/"}, delay: "12s", say: "coal"}, {when: {task: "/c/"}, delay: "10m", say: "clay"},
+  {when: {user: "/^wait (.*)$/"}, call: [{tool: "subagents", args: {action: "wait", targets: ["a", "2", "b"], timeoutSeconds: 60}}]},
+  {when: {user: "/^all$/"}, call: [{tool: "subagents", args: {action: "wait", targets: ["a", "b", "c"], timeoutSeconds: 60}}]},
+  {when: {user: "/^bad$/"}, call: [{tool: "subagents", args: {action: "info", targets: ["a"]}}]},
+  {when: {user: "/^are you there/"}, say: "I am."},
+  {when: {lastTool: "subagents", result: "/(.*)/s"}, say: "tool: $1"}, {when: {lastTool: "sessions_spawn"}, say: "they work"}, {when: {event: "/./"}, say: "NO_REPLY"},`)
+	s.say("team", "work")
+	s.say("team", "wait both")
+	s.pass(11 * time.Second)
+	result, _ := s.toolResult(teamKey)
+	require.NotContains(t, result, "reason", "one of them works still")
+	s.pass(2 * time.Second)
+	result, _ = s.toolResult(teamKey)
+	require.Equal(t, "completed", result["reason"])
+	require.Len(t, result["tasks"], 2, "named twice is one")
+
+	s.say("team", "all")
+	s.pass(10 * time.Second)
+	before := len(s.told("team"))
+	s.say("team", "are you there?")
+	s.pass(3 * time.Second)
+	require.Greater(t, len(s.told("team")), before, "the person does not wait for the minute")
+	require.Contains(t, strings.Join(s.told("team"), "\n"), "I am.")
+	result, _ = s.toolResult(teamKey)
+	require.Equal(t, "message", result["reason"])
+
+	s.say("team", "bad")
+	require.Contains(t, last(s.told("team")), "takes one target")
 }

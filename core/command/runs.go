@@ -180,7 +180,7 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	lines := []string{fmt.Sprintf("%d. %s · %s", run.Ordinal, core.Clip(t.Label, nameLimit), runState(r.Language, run, r.Now))}
 	lines = line(lines, w.LabelTask, core.Clip(run.Task, 200))
 	lines = line(lines, w.LabelTaskName, run.TaskName)
-	lines = line(lines, w.LabelDetail, core.Clip(w.Recall(run.Detail), 200))
+	lines = line(lines, w.LabelOutcome, outcomeText(w, run))
 	lines = line(lines, w.LabelAgent, w.InfoAgent(s.agentText(run.Agent), run.Depth, run.Role))
 	lines = line(lines, w.LabelModel, run.Spec.Model)
 	lines = append(lines, w.InfoMode(run.Spec.Context, run.Spec.Mode))
@@ -193,9 +193,37 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	lines = line(lines, w.LabelSessionID, strconv.FormatInt(t.Session.ID, 10))
 	lines = line(lines, w.LabelTranscript, subagent.TranscriptRef(run))
 	lines = line(lines, w.LabelRun, run.ID)
+	lines = line(lines, w.LabelTaskID, run.TaskID)
 	lines = line(lines, w.LabelCleanup, run.Spec.Cleanup)
+	lines = line(lines, w.LabelArchive, archiveText(w, t.Session))
 	lines = line(lines, w.LabelDelivery, deliveryText(w, run))
+	if run.Delivery == core.DeliveryBlocked {
+		lines = append(lines, w.TasksUntold(run.TaskID))
+	}
 	return Reply{Text: strings.Join(lines, "\n")}, nil
+}
+
+// outcomeText is how a run ended, "" while it lives and has no more to say.
+func outcomeText(w words.Language, run core.Run) string {
+	detail := core.Clip(w.Recall(run.Detail), 200)
+	switch {
+	case run.Status.Live():
+		return detail
+	case detail == "":
+		return taskWord(w, run.Status.Task())
+	}
+	return taskWord(w, run.Status.Task()) + ": " + detail
+}
+
+// archiveText says since when a session is archived, or when it will be.
+func archiveText(w words.Language, s store.Session) string {
+	switch {
+	case s.ArchivedAt != 0:
+		return w.InfoArchived(moment(w, s.ArchivedAt))
+	case s.ArchiveDue != 0:
+		return w.InfoArchiveDue(moment(w, s.ArchiveDue))
+	}
+	return "-"
 }
 
 // The turns that /subagents log shows.
@@ -311,7 +339,7 @@ func (s Set) tasks(tx *store.Tx, r Request) (Reply, error) {
 	if err != nil || len(all) == 0 {
 		return Reply{Text: r.Language.TasksNone()}, err
 	}
-	active := 0
+	active, untold := 0, ""
 	var rows []string
 	for _, run := range all {
 		if run.Status.Live() {
@@ -321,9 +349,15 @@ func (s Set) tasks(tx *store.Tx, r Request) (Reply, error) {
 		if !run.Status.Live() {
 			row += " · " + deliveryText(r.Language, run)
 		}
+		if run.Delivery == core.DeliveryBlocked {
+			row += " · " + run.TaskID
+			if untold == "" {
+				untold = r.Language.TasksUntold(run.TaskID)
+			}
+		}
 		rows = append(rows, row)
 	}
-	return Reply{Text: list(r.Language, r.Language.TasksHead(active, len(all)), rows, "")}, nil
+	return Reply{Text: list(r.Language, r.Language.TasksHead(active, len(all)), rows, untold)}, nil
 }
 
 // tree returns the runs below the conversation's session that are active,

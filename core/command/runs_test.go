@@ -126,9 +126,16 @@ func TestTasks(t *testing.T) {
 	lost := r.child(s, "lost", nil)
 	r.end(lost, core.DeliveryBlocked)
 	r.end(kittens, core.DeliveryDelivered)
+	info := r.run(r.request("/subagents info lost"))
+	require.Contains(t, info, "skein tasks dismiss "+lost.TaskID)
+	require.Contains(t, info, "Outcome: succeeded\n")
+	require.Contains(t, info, "Archive: -")
+	r.write(func(tx *store.Tx) error { return tx.SetArchiveDue(lost.Session, r.world.Now().Add(time.Hour)) })
+	require.Contains(t, r.run(r.request("/subagents info lost")), "Archive: from "+english.Moment(r.world.Now().Add(time.Hour).Time())+" on")
 	r.clock.AdvanceTo(r.clock.Now().Add(time.Hour))
-	require.Equal(t, "Tasks: 1 active, 2 in all.\nlost · succeeded after 0s · nobody was told\ncats · running for 1h", r.run(r.request("/tasks")),
-		"what nobody was told stays")
+	require.Equal(t, "Tasks: 1 active, 2 in all.\nlost · succeeded after 0s · nobody was told · "+lost.TaskID+"\ncats · running for 1h\n"+
+		english.TasksUntold(lost.TaskID), r.run(r.request("/tasks")), "what nobody was told stays, with what to do")
+	require.Contains(t, english.TasksUntold("x"), "`skein tasks retry x`")
 	other := r.session("agent:main:fake:default:group:Other", "", 0)
 	r.child(other, "theirs", nil)
 	require.NotContains(t, r.run(r.request("/tasks")), "theirs")

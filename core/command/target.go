@@ -19,10 +19,39 @@ type resolver struct {
 	config Config
 }
 
-// finder finds the sub-agents of the conversation's session that are active or
-// ended a short while ago.
+// finder finds the sub-agents of the conversation's session, and what is below
+// them, that are active or ended a short while ago. In a thread of a sub-agent it
+// finds that one too.
 func finder(tx *store.Tx, r Request) target.Finder {
-	return target.Finder{Tx: tx, Session: r.Session.ID, Since: target.Recent(r.Now)}
+	f := target.Finder{Tx: tx, Session: r.Session.ID, Since: target.Recent(r.Now), Tree: true}
+	if !r.Session.Kind.Spawned() {
+		return f
+	}
+	f.Visible = func(s store.Session) (target.Target, bool, error) {
+		if s.ID != r.Session.ID {
+			return target.Target{}, false, nil
+		}
+		return itself(tx, r)
+	}
+	f.Others = func() ([]target.Target, error) {
+		t, ok, err := itself(tx, r)
+		if !ok || err != nil {
+			return nil, err
+		}
+		return []target.Target{t}, nil
+	}
+	return f
+}
+
+// itself is the sub-agent of the conversation's own session.
+func itself(tx *store.Tx, r Request) (t target.Target, ok bool, err error) {
+	run, err := latestRun(tx, r.Session.ID)
+	if err != nil || run.ID == "" {
+		return t, false, err
+	}
+	t = target.Target{Session: r.Session, Run: run, Label: run.Name()}
+	t.Run.Ordinal = 0 // it counts in the session above
+	return t, true, nil
 }
 
 // resolve finds what token names; with sessions also sub-agents of any age,

@@ -147,3 +147,34 @@ func TestWhatAPersonMayName(t *testing.T) {
 		require.Equal(t, target.CodeUnknown, got)
 	})
 }
+
+// The commands find what is below the sub-agents too, by its names and ids, and in
+// a thread the sub-agent that it is of; numbers are those of the conversation.
+func TestTargetsOfTheWholeTree(t *testing.T) {
+	r := newRig(t)
+	req := r.request("/x")
+	cats := r.child(req.Session, "cats", nil)
+	above := store.Session{ID: cats.Session, Key: cats.SessionKey}
+	kitten := r.child(above, "kitten", func(run *core.Run) { run.TaskName = "small" })
+	r.child(above, "kite", nil)
+	for token, want := range map[string]string{
+		"kitten": "kitten", "small": "kitten", "kitt": "kitten", "kit": target.CodeAmbiguous, kitten.ID: "kitten", kitten.TaskID: "kitten",
+		kitten.SessionKey: "kitten", "1": "cats", "2": target.CodeUnknown, "last": "cats",
+	} {
+		got, _, _ := r.find(req, token, false)
+		require.Equal(t, want, got, token)
+	}
+	_, _, err := r.find(req, "kit", false)
+	require.Contains(t, err.Error(), `"kitten" (session:`)
+	require.Contains(t, err.Error(), `"kite" (session:`)
+
+	bound := req
+	bound.Session, bound.Bound, bound.Binding.Owner = r.session(cats.SessionKey, "", 0), true, "fake:alice"
+	for token, want := range map[string]string{"cats": "cats", cats.SessionKey: "cats", cats.ID: "cats", "1": "kitten", "kitten": "kitten"} {
+		got, _, _ := r.find(bound, token, false)
+		require.Equal(t, want, got, token)
+	}
+	bound.Name, bound.Args = "subagents", "kill cats"
+	require.Equal(t, "Sub-agents: stopped 3 of 3.", r.run(bound))
+	require.Equal(t, core.RunCancelled, r.status(kitten))
+}

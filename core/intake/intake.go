@@ -416,7 +416,7 @@ func (s *Service) enqueue(tx *store.Tx, m core.Message, before *past) error {
 	}
 	if held {
 		row.State = store.InboxHeld
-	} else if session.Ready { // something waits already
+	} else if session.Ready || session.Owner != "" { // something may wait already
 		if dropped, err := s.overflow(tx, rules, row, m.Text); dropped || err != nil {
 			return err
 		}

@@ -24,21 +24,26 @@ func (s *Service) overflow(tx *store.Tx, rules QueueRules, row store.Inbox, text
 	if rules.Overflow == OverflowNew {
 		return true, s.leaveOut(tx, row, rules, text)
 	}
-	oldest, err := tx.OldestQueued(row.Session)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+	for ; n >= rules.Cap; n-- { // of more than one where the cap was lowered
+		oldest, err := tx.OldestQueued(row.Session)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		item, err := model.DecodeItem(oldest.Body)
+		if err != nil {
+			return false, err
+		}
+		if err := tx.DeleteInbox(oldest.ID); err != nil {
+			return false, err
+		}
+		if err := s.leaveOut(tx, oldest, rules, item.Text); err != nil {
+			return false, err
+		}
 	}
-	if err != nil {
-		return false, err
-	}
-	item, err := model.DecodeItem(oldest.Body)
-	if err != nil {
-		return false, err
-	}
-	if err := tx.DeleteInbox(oldest.ID); err != nil {
-		return false, err
-	}
-	return false, s.leaveOut(tx, oldest, rules, item.Text)
+	return false, nil
 }
 
 // summaryLines bounds the list in the row that stands for left out messages.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/skein-bot/skein/core"
@@ -17,8 +18,9 @@ import (
 const subagentsSchema = `{
  "type":"object","additionalProperties":false,"required":["action"],
  "properties":{
-  "action":{"type":"string","enum":["list","info","log","wait","cancel","steer","send"],"description":"list and info look at your sub-agents and theirs, log shows what one did last. wait blocks until they have ended; sessions_yield is better for your own children. cancel stops one with all below it. steer tells a live one something at its next step. send gives one, also one that has ended, a message of its own; the answer comes to you as an event."},
+  "action":{"type":"string","enum":["list","info","log","wait","cancel","steer","send"],"description":"list and info look at your sub-agents and theirs, log shows what one did last. wait blocks until they have ended, or until somebody writes to you; sessions_yield is better for your own children. cancel stops one with all below it. steer tells a live one something at its next step. send gives one, also one that has ended, a message of its own; the answer comes to you as an event."},
   "target":{"type":"string","minLength":1,"maxLength":400,"description":"Which one: last, its number, task name, label, session key, or an id of its run or task. For all actions but list; without it wait waits for all live ones."},
+  "targets":{"type":"array","minItems":1,"maxItems":32,"items":{"type":"string","minLength":1,"maxLength":400},"description":"Several of them, each named as target is, for wait: it waits until all have ended."},
   "message":{"type":"string","minLength":1,"maxLength":4000,"description":"What to say, for steer and send."},
   "timeoutSeconds":{"type":"integer","minimum":0,"maximum":60,"description":"How long wait waits; default 30."},
   "limit":{"type":"integer","minimum":1,"maximum":200,"description":"How many messages log shows; default 20."},
@@ -26,20 +28,25 @@ const subagentsSchema = `{
  }}`
 
 type subagentsArgs struct {
-	Action  string `json:"action"`
-	Target  string `json:"target"`
-	Message string `json:"message"`
-	Timeout *int   `json:"timeoutSeconds"`
-	Limit   int    `json:"limit"`
-	Recent  int    `json:"recentMinutes"`
+	Action  string   `json:"action"`
+	Target  string   `json:"target"`
+	Targets []string `json:"targets"`
+	Message string   `json:"message"`
+	Timeout *int     `json:"timeoutSeconds"`
+	Limit   int      `json:"limit"`
+	Recent  int      `json:"recentMinutes"`
 }
 
 // check refuses what the action cannot do without, and what it does not take.
 func (p subagentsArgs) check() error {
 	needsTarget, takesMessage := p.Action != "list" && p.Action != "wait", p.Action == "steer" || p.Action == "send"
 	switch {
+	case len(p.Targets) > 0 && p.Action != "wait":
+		return core.Errorf("bad_params", "%s takes one target", p.Action).WithRemedy("name it with target, and call once for each")
 	case needsTarget && p.Target == "":
 		return core.Errorf("bad_params", "%s needs a target", p.Action).WithRemedy("list names them")
+	case len(p.Targets) > 0 && p.Target != "":
+		return core.Errorf("bad_params", "target and targets do not go together").WithRemedy("put all of them into targets")
 	case takesMessage && p.Message == "":
 		return core.Errorf("bad_params", "%s needs a message", p.Action)
 	case !takesMessage && p.Message != "":
@@ -316,13 +323,8 @@ func (s subagentsTool) wait(ctx context.Context, scope core.ToolScope, p subagen
 	if err != nil {
 		return err
 	}
-	steps.Rest(ctx, func(ctx context.Context) {
-		for _, id := range w.Runs {
-			if _, err = s.t.Runs.Await(ctx, id, w.Until); err != nil || ctx.Err() != nil {
-				return
-			}
-		}
-	})
+	spokenTo := false
+	steps.Rest(ctx, func(ctx context.Context) { spokenTo, err = s.await(ctx, scope, w) })
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -341,12 +343,54 @@ func (s subagentsTool) wait(ctx context.Context, scope core.ToolScope, p subagen
 			}
 			tasks[run.TaskID] = run.Status.Task()
 			if run.Status.Live() {
-				reason = "timeout"
+				if reason = "timeout"; spokenTo {
+					reason = "message"
+				}
 			}
 		}
 		shown := map[string]any{"reason": reason, "tasks": tasks, "note": "Results come to you as events."}
 		return tool.Result{ToolResult: core.ToolResult{Text: encode(shown)}}, nil
 	})
+}
+
+// lookEvery is how often a wait looks whether somebody wrote to the caller.
+const lookEvery = time.Second
+
+// await waits for the end of the runs, for the time, or until a message waits that
+// the caller's turn will take: people do not wait behind it.
+func (s subagentsTool) await(ctx context.Context, scope core.ToolScope, w waiting) (spokenTo bool, err error) {
+	for _, id := range w.Runs {
+		for ctx.Err() == nil {
+			if spokenTo, err = s.spokenTo(ctx, scope); err != nil || spokenTo {
+				return spokenTo, err
+			}
+			until := min(w.Until, s.t.World.Now().Add(lookEvery))
+			run, err := s.t.Runs.Await(ctx, id, until)
+			if err != nil {
+				return false, err
+			}
+			if !run.Status.Live() || until == w.Until {
+				break
+			}
+		}
+	}
+	return false, nil
+}
+
+// waitingRows bounds how many waiting rows of the caller are looked at.
+const waitingRows = 64
+
+// spokenTo reports whether a message of a person, or one to its run, waits for the
+// caller.
+func (s subagentsTool) spokenTo(ctx context.Context, scope core.ToolScope) (waits bool, err error) {
+	err = s.t.DB.Read(ctx, func(tx *store.Tx) error {
+		rows, err := tx.QueuedInbox(scope.Session, waitingRows)
+		waits = slices.ContainsFunc(rows, func(r store.Inbox) bool {
+			return r.Kind == store.InboxMessage || r.Kind == store.InboxSteer && r.ForRun == scope.Run
+		})
+		return err
+	})
+	return waits, err
 }
 
 // begun writes a wait, or finds what an earlier claim of the turn wrote.
@@ -366,13 +410,20 @@ func (s subagentsTool) begun(ctx context.Context, scope core.ToolScope, p subage
 		}
 		now := s.t.World.Now()
 		w.Until = now.Add(time.Duration(timeout) * time.Second)
+		named := p.Targets
 		if p.Target != "" {
-			t, err := s.find(tx, scope, p.Target)
+			named = []string{p.Target}
+		}
+		for _, token := range named {
+			t, err := s.find(tx, scope, token)
 			if err != nil {
 				return err
 			}
-			w.Runs = []string{t.Run.ID}
-		} else {
+			if !slices.Contains(w.Runs, t.Run.ID) {
+				w.Runs = append(w.Runs, t.Run.ID)
+			}
+		}
+		if len(named) == 0 {
 			live, err := tx.Descendants(scope.Session)
 			if err != nil {
 				return err

@@ -142,18 +142,21 @@ const (
 	kHelpUsage
 	kHelpWhoami
 	kInfoAgent
+	kInfoArchiveDue
+	kInfoArchived
 	kInfoMode
 	kInfoTokens
 	kLabelAgent
+	kLabelArchive
 	kLabelBinding
 	kLabelCleanup
 	kLabelCreated
 	kLabelDelivery
-	kLabelDetail
 	kLabelEnded
 	kLabelModel
 	kLabelName
 	kLabelNow
+	kLabelOutcome
 	kLabelPlace
 	kLabelQueue
 	kLabelRun
@@ -161,6 +164,7 @@ const (
 	kLabelSessionID
 	kLabelStarted
 	kLabelTask
+	kLabelTaskID
 	kLabelTaskName
 	kLabelTranscript
 	kLabelYou
@@ -305,6 +309,7 @@ const (
 	kTaskWaitsMessage
 	kTasksHead
 	kTasksNone
+	kTasksUntold
 	kToolsHead
 	kToolsMissing
 	kToolsNone
@@ -533,18 +538,21 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "what was used, what it cost, and what is left"},
 		kHelpWhoami:                   {other: "how you and this place are named"},
 		kInfoAgent:                    {other: "{agent}, {role}, depth {depth:int}"},
+		kInfoArchiveDue:               {other: "from {at} on"},
+		kInfoArchived:                 {other: "since {at}"},
 		kInfoMode:                     {other: "Mode: {mode}, context {context}"},
 		kInfoTokens:                   {other: "Tokens: {received:int} in, {sent:int} out"},
 		kLabelAgent:                   {other: "Agent: {value}"},
+		kLabelArchive:                 {other: "Archive: {value}"},
 		kLabelBinding:                 {other: "Binding: {value}"},
 		kLabelCleanup:                 {other: "Cleanup: {value}"},
 		kLabelCreated:                 {other: "Created: {value}"},
 		kLabelDelivery:                {other: "Delivery: {value}"},
-		kLabelDetail:                  {other: "Detail: {value}"},
 		kLabelEnded:                   {other: "Ended: {value}"},
 		kLabelModel:                   {other: "Model: {value}"},
 		kLabelName:                    {other: "Name: {value}"},
 		kLabelNow:                     {other: "Now: {value}"},
+		kLabelOutcome:                 {other: "Outcome: {value}"},
 		kLabelPlace:                   {other: "Place: {value}"},
 		kLabelQueue:                   {other: "Queue: {value}"},
 		kLabelRun:                     {other: "Run: {value}"},
@@ -552,6 +560,7 @@ var shipped = [...]table{
 		kLabelSessionID:               {other: "Session id: {value}"},
 		kLabelStarted:                 {other: "Started: {value}"},
 		kLabelTask:                    {other: "Task: {value}"},
+		kLabelTaskID:                  {other: "Task id: {value}"},
 		kLabelTaskName:                {other: "Task name: {value}"},
 		kLabelTranscript:              {other: "Transcript: {value}"},
 		kLabelYou:                     {other: "You: {value}"},
@@ -696,6 +705,7 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} waits for a message."},
 		kTasksHead:                    {other: "Tasks: {active:int} active, {all:int} in all."},
 		kTasksNone:                    {other: "No background work here."},
+		kTasksUntold:                  {other: "An operator has an outcome told again with `skein tasks retry {id}`, or lets it go with `skein tasks dismiss {id}`."},
 		kToolsHead:                    {other: "Tools of {agent}: {tools:list}"},
 		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
 		kToolsNone:                    {other: "{agent} has no tools here."},
@@ -873,18 +883,21 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "was verbraucht wurde, was es kostet und was übrig ist"},
 		kHelpWhoami:                   {other: "wie du und dieser Ort heißen"},
 		kInfoAgent:                    {other: "{agent}, {role}, Tiefe {depth:int}"},
+		kInfoArchiveDue:               {other: "ab {at}"},
+		kInfoArchived:                 {other: "seit {at}"},
 		kInfoMode:                     {other: "Betriebsart: {mode}, Kontext {context}"},
 		kInfoTokens:                   {other: "Token: {received:int} hinein, {sent:int} heraus"},
 		kLabelAgent:                   {other: "Agent: {value}"},
+		kLabelArchive:                 {other: "Archiv: {value}"},
 		kLabelBinding:                 {other: "Bindung: {value}"},
 		kLabelCleanup:                 {other: "Aufräumen: {value}"},
 		kLabelCreated:                 {other: "Angelegt: {value}"},
 		kLabelDelivery:                {other: "Meldung: {value}"},
-		kLabelDetail:                  {other: "Einzelheit: {value}"},
 		kLabelEnded:                   {other: "Beendet: {value}"},
 		kLabelModel:                   {other: "Modell: {value}"},
 		kLabelName:                    {other: "Name: {value}"},
 		kLabelNow:                     {other: "Jetzt: {value}"},
+		kLabelOutcome:                 {other: "Ergebnis: {value}"},
 		kLabelPlace:                   {other: "Ort: {value}"},
 		kLabelQueue:                   {other: "Warteschlange: {value}"},
 		kLabelRun:                     {other: "Lauf: {value}"},
@@ -892,6 +905,7 @@ var shipped = [...]table{
 		kLabelSessionID:               {other: "Sitzungsnummer: {value}"},
 		kLabelStarted:                 {other: "Begonnen: {value}"},
 		kLabelTask:                    {other: "Aufgabe: {value}"},
+		kLabelTaskID:                  {other: "Aufgaben-ID: {value}"},
 		kLabelTaskName:                {other: "Aufgabenname: {value}"},
 		kLabelTranscript:              {other: "Verlauf: {value}"},
 		kLabelYou:                     {other: "Du: {value}"},
@@ -1036,6 +1050,7 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} wartet auf eine Nachricht."},
 		kTasksHead:                    {other: "Aufgaben: {active:int} aktiv, {all:int} insgesamt."},
 		kTasksNone:                    {other: "Hier gibt es keine Hintergrundarbeit."},
+		kTasksUntold:                  {other: "Ein Betreiber lässt ein Ergebnis mit `skein tasks retry {id}` noch einmal mitteilen oder mit `skein tasks dismiss {id}` ruhen."},
 		kToolsHead:                    {other: "Werkzeuge von {agent}: {tools:list}"},
 		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
 		kToolsNone:                    {other: "{agent} hat hier keine Werkzeuge."},
@@ -1213,18 +1228,21 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "lo que se usó, lo que cuesta y lo que queda"},
 		kHelpWhoami:                   {other: "cómo se llaman tú y este lugar"},
 		kInfoAgent:                    {other: "{agent}, {role}, profundidad {depth:int}"},
+		kInfoArchiveDue:               {other: "a partir de {at}"},
+		kInfoArchived:                 {other: "desde {at}"},
 		kInfoMode:                     {other: "Modo: {mode}, contexto {context}"},
 		kInfoTokens:                   {other: "Tokens: {received:int} de entrada, {sent:int} de salida"},
 		kLabelAgent:                   {other: "Agente: {value}"},
+		kLabelArchive:                 {other: "Archivo: {value}"},
 		kLabelBinding:                 {other: "Vinculación: {value}"},
 		kLabelCleanup:                 {other: "Limpieza: {value}"},
 		kLabelCreated:                 {other: "Creado: {value}"},
 		kLabelDelivery:                {other: "Entrega: {value}"},
-		kLabelDetail:                  {other: "Detalle: {value}"},
 		kLabelEnded:                   {other: "Terminado: {value}"},
 		kLabelModel:                   {other: "Modelo: {value}"},
 		kLabelName:                    {other: "Nombre: {value}"},
 		kLabelNow:                     {other: "Ahora: {value}"},
+		kLabelOutcome:                 {other: "Resultado: {value}"},
 		kLabelPlace:                   {other: "Lugar: {value}"},
 		kLabelQueue:                   {other: "Cola: {value}"},
 		kLabelRun:                     {other: "Ejecución: {value}"},
@@ -1232,6 +1250,7 @@ var shipped = [...]table{
 		kLabelSessionID:               {other: "Id de sesión: {value}"},
 		kLabelStarted:                 {other: "Iniciado: {value}"},
 		kLabelTask:                    {other: "Tarea: {value}"},
+		kLabelTaskID:                  {other: "Id de la tarea: {value}"},
 		kLabelTaskName:                {other: "Nombre de la tarea: {value}"},
 		kLabelTranscript:              {other: "Transcripción: {value}"},
 		kLabelYou:                     {other: "Tú: {value}"},
@@ -1376,6 +1395,7 @@ var shipped = [...]table{
 		kTaskWaitsMessage:             {other: "{name} espera un mensaje."},
 		kTasksHead:                    {other: "Tareas: {active:int} activas, {all:int} en total."},
 		kTasksNone:                    {other: "Aquí no hay trabajo en segundo plano."},
+		kTasksUntold:                  {other: "Un operador hace comunicar un resultado de nuevo con `skein tasks retry {id}`, o lo deja con `skein tasks dismiss {id}`."},
 		kToolsHead:                    {other: "Herramientas de {agent}: {tools:list}"},
 		kToolsMissing:                 {other: "{stage} ({why}): {tools:list}"},
 		kToolsNone:                    {other: "{agent} no tiene herramientas aquí."},

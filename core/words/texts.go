@@ -510,6 +510,12 @@ func (l Language) InfoAgent(agent string, depth int, role string) string {
 	return l.say(kInfoAgent, arg{"agent", agent}, arg{"depth", depth}, arg{"role", role})
 }
 
+// InfoArchiveDue is "info.archive-due": from {at} on
+func (l Language) InfoArchiveDue(at string) string { return l.say(kInfoArchiveDue, arg{"at", at}) }
+
+// InfoArchived is "info.archived": since {at}
+func (l Language) InfoArchived(at string) string { return l.say(kInfoArchived, arg{"at", at}) }
+
 // InfoMode is "info.mode": Mode: {mode}, context {context}
 func (l Language) InfoMode(context string, mode string) string {
 	return l.say(kInfoMode, arg{"context", context}, arg{"mode", mode})
@@ -522,6 +528,9 @@ func (l Language) InfoTokens(received int, sent int) string {
 
 // LabelAgent is "label.agent": Agent: {value}
 func (l Language) LabelAgent(value string) string { return l.say(kLabelAgent, arg{"value", value}) }
+
+// LabelArchive is "label.archive": Archive: {value}
+func (l Language) LabelArchive(value string) string { return l.say(kLabelArchive, arg{"value", value}) }
 
 // LabelBinding is "label.binding": Binding: {value}
 func (l Language) LabelBinding(value string) string { return l.say(kLabelBinding, arg{"value", value}) }
@@ -537,9 +546,6 @@ func (l Language) LabelDelivery(value string) string {
 	return l.say(kLabelDelivery, arg{"value", value})
 }
 
-// LabelDetail is "label.detail": Detail: {value}
-func (l Language) LabelDetail(value string) string { return l.say(kLabelDetail, arg{"value", value}) }
-
 // LabelEnded is "label.ended": Ended: {value}
 func (l Language) LabelEnded(value string) string { return l.say(kLabelEnded, arg{"value", value}) }
 
@@ -551,6 +557,9 @@ func (l Language) LabelName(value string) string { return l.say(kLabelName, arg{
 
 // LabelNow is "label.now": Now: {value}
 func (l Language) LabelNow(value string) string { return l.say(kLabelNow, arg{"value", value}) }
+
+// LabelOutcome is "label.outcome": Outcome: {value}
+func (l Language) LabelOutcome(value string) string { return l.say(kLabelOutcome, arg{"value", value}) }
 
 // LabelPlace is "label.place": Place: {value}
 func (l Language) LabelPlace(value string) string { return l.say(kLabelPlace, arg{"value", value}) }
@@ -574,6 +583,9 @@ func (l Language) LabelStarted(value string) string { return l.say(kLabelStarted
 
 // LabelTask is "label.task": Task: {value}
 func (l Language) LabelTask(value string) string { return l.say(kLabelTask, arg{"value", value}) }
+
+// LabelTaskID is "label.task-id": Task id: {value}
+func (l Language) LabelTaskID(value string) string { return l.say(kLabelTaskID, arg{"value", value}) }
 
 // LabelTaskName is "label.task-name": Task name: {value}
 func (l Language) LabelTaskName(value string) string {
@@ -1136,6 +1148,9 @@ func (l Language) TasksHead(active int, all int) string {
 
 // TasksNone is "tasks.none": No background work here.
 func (l Language) TasksNone() string { return l.say(kTasksNone) }
+
+// TasksUntold is "tasks.untold": An operator has an outcome told again with `skein tasks retry {id}`, or lets it go with `skein tasks dismiss {id}`.
+func (l Language) TasksUntold(id string) string { return l.say(kTasksUntold, arg{"id", id}) }
 
 // ToolsHead is "tools.head": Tools of {agent}: {tools:list}
 func (l Language) ToolsHead(agent string, tools []string) string {
