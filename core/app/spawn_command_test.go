@@ -188,3 +188,14 @@ func TestSpawnByCommandNotBelowALeaf(t *testing.T) {
 	require.Len(t, runs, 3)
 	require.Equal(t, 2, runs[2].Depth, "one that was started since may have some")
 }
+
+// Whom the operator denies the tool, the command does not serve either.
+func TestSpawnByCommandOfWhoMayNot(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, `{channels: {console: {groups: {team: {toolsBySender: {mallory: {deny: ["sessions_spawn"]}}}}}}}`, "")
+	s.says("mallory", "team", "/subagents spawn main dig")
+	require.Contains(t, last(s.told("team")), "[tool_denied]")
+	require.Empty(t, s.runs())
+	s.says("alice", "team", "/subagents spawn main dig")
+	require.Len(t, s.runs(), 1)
+}

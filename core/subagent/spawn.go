@@ -258,7 +258,13 @@ func (s *spawn) plan(tx *store.Tx) error {
 	if s.p.Cwd == "" && agentID == s.scope.Agent {
 		s.run.Spec.Cwd = caller.Cwd // it goes on where its requester works
 	}
-	return s.inherit(tx)
+	if err := s.inherit(tx); err != nil {
+		return err
+	}
+	if most := s.run.Spec.ToolCeiling; s.asked != nil && most != nil && !slices.Contains(most, "sessions_spawn") {
+		return words.RefuseSpawnDenied("tool_denied") // a call would not have come so far
+	}
+	return nil
 }
 
 // caller is what the spawn of the session that asks resolved to, zero for a

@@ -250,6 +250,7 @@ const (
 	kRefuseSpawnAgentUnknown
 	kRefuseSpawnBacklog
 	kRefuseSpawnChildren
+	kRefuseSpawnDenied
 	kRefuseSpawnDepth
 	kRefuseSpawnSessionsDisabled
 	kRefuseSpawnStopped
@@ -646,6 +647,7 @@ var shipped = [...]table{
 		kRefuseSpawnAgentUnknown:      {other: "the agent {agent:quoted} is not configured", remedy: "there are: {agents:list}"},
 		kRefuseSpawnBacklog:           {other: "{have:int} outcomes of this conversation were told to nobody, of at most {limit:int}", remedy: "/tasks names them; an operator has them told with `skein tasks retry ID`, or lets them go with `skein tasks dismiss ID`"},
 		kRefuseSpawnChildren:          {other: "{have:int} of at most {limit:int} sub-agents of this conversation are active", remedy: "wait until one has ended, or stop one with /subagents kill"},
+		kRefuseSpawnDenied:            {other: "you may not start sub-agents here", remedy: "an operator can change that: toolsBySender denies you sessions_spawn"},
 		kRefuseSpawnDepth:             {other: "this conversation is at depth {depth:int} of at most {limit:int}: no further sub-agents begin here", remedy: "start it in the conversation above, or let an operator raise agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "opening threads for sessions is switched off here", remedy: "use /focus inside a thread, or let an operator set {key} to true"},
 		kRefuseSpawnStopped:           {other: "the sub-agent was stopped before it began", remedy: "start it again"},
@@ -991,6 +993,7 @@ var shipped = [...]table{
 		kRefuseSpawnAgentUnknown:      {other: "der Agent {agent:quoted} ist nicht eingerichtet", remedy: "es gibt: {agents:list}"},
 		kRefuseSpawnBacklog:           {other: "{have:int} Ergebnisse dieser Unterhaltung hat niemand erfahren, höchstens {limit:int} sind erlaubt", remedy: "/tasks nennt sie; ein Betreiber lässt sie mit `skein tasks retry ID` noch einmal mitteilen oder mit `skein tasks dismiss ID` ruhen"},
 		kRefuseSpawnChildren:          {other: "{have:int} von höchstens {limit:int} Sub-Agenten dieser Unterhaltung sind tätig", remedy: "warte, bis einer fertig ist, oder halte einen mit /subagents kill an"},
+		kRefuseSpawnDenied:            {other: "du darfst hier keine Sub-Agenten starten", remedy: "ein Betreiber kann das ändern: toolsBySender verwehrt dir sessions_spawn"},
 		kRefuseSpawnDepth:             {other: "diese Unterhaltung ist in Tiefe {depth:int} von höchstens {limit:int}: hier beginnen keine weiteren Sub-Agenten", remedy: "starte ihn in der Unterhaltung darüber, oder ein Betreiber erhöht agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "das Öffnen von Threads für Sitzungen ist hier abgeschaltet", remedy: "nimm /focus in einem Thread, oder lass einen Betreiber {key} auf true setzen"},
 		kRefuseSpawnStopped:           {other: "der Sub-Agent wurde angehalten, bevor er anfing", remedy: "starte ihn noch einmal"},
@@ -1336,6 +1339,7 @@ var shipped = [...]table{
 		kRefuseSpawnAgentUnknown:      {other: "el agente {agent:quoted} no está configurado", remedy: "hay: {agents:list}"},
 		kRefuseSpawnBacklog:           {other: "{have:int} resultados de esta conversación no se comunicaron a nadie, de {limit:int} como máximo", remedy: "/tasks los nombra; un operador los hace comunicar con `skein tasks retry ID` o los deja con `skein tasks dismiss ID`"},
 		kRefuseSpawnChildren:          {other: "{have:int} de {limit:int} subagentes como máximo de esta conversación están activos", remedy: "espera a que termine uno, o detén uno con /subagents kill"},
+		kRefuseSpawnDenied:            {other: "aquí no puedes iniciar subagentes", remedy: "un operador puede cambiarlo: toolsBySender te niega sessions_spawn"},
 		kRefuseSpawnDepth:             {other: "esta conversación está a la profundidad {depth:int} de {limit:int} como máximo: aquí no empiezan más subagentes", remedy: "inícialo en la conversación de arriba, o que un operador aumente agents.defaults.subagents.maxSpawnDepth"},
 		kRefuseSpawnSessionsDisabled:  {other: "abrir hilos para sesiones está desactivado aquí", remedy: "usa /focus dentro de un hilo, o pide a un operador que ponga {key} en true"},
 		kRefuseSpawnStopped:           {other: "el subagente se detuvo antes de empezar", remedy: "inícialo de nuevo"},

@@ -920,6 +920,9 @@ func RefuseSpawnChildren(code string, have int, limit int) *core.Error {
 	return refusalError(code, kRefuseSpawnChildren, arg{"have", have}, arg{"limit", limit})
 }
 
+// RefuseSpawnDenied is "refuse.spawn-denied": you may not start sub-agents here (an operator can change that: toolsBySender denies you sessions_spawn)
+func RefuseSpawnDenied(code string) *core.Error { return refusalError(code, kRefuseSpawnDenied) }
+
 // RefuseSpawnDepth is "refuse.spawn-depth": this conversation is at depth {depth:int} of at most {limit:int}: no further sub-agents begin here (start it in the conversation above, or let an operator raise agents.defaults.subagents.maxSpawnDepth)
 func RefuseSpawnDepth(code string, depth int, limit int) *core.Error {
 	return refusalError(code, kRefuseSpawnDepth, arg{"depth", depth}, arg{"limit", limit})
