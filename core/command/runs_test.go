@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,32 @@ func TestLog(t *testing.T) {
 	}
 	text := r.run(r.request("/subagents log 1 200"))
 	require.Contains(t, text, "earlier left out")
+}
+
+// What a model says to itself never shows in a log: reasoning, what a memory put
+// around a message, and calls that it wrote out; without tools no call at all.
+func TestLogIsClean(t *testing.T) {
+	call := core.ToolCall{Name: "web", Args: json.RawMessage(`{}`)}
+	for _, c := range []struct {
+		item model.Item
+		want []string // without tools
+		more []string // with them
+	}{
+		{model.Item{Kind: model.Assistant, Text: "<think>hm</think>Yes."}, []string{"agent: Yes."}, nil},
+		{model.Item{Kind: model.Assistant, Text: "<thinking>hm</thinking>\n\n<reasoning>so</reasoning>Yes.", Think: "hm"}, []string{"agent: Yes."}, nil},
+		{model.Item{Kind: model.Assistant, Text: "<relevant-memories>\n- likes tea\n</relevant-memories>\nTea?"}, []string{"agent: Tea?"}, nil},
+		{model.Item{Kind: model.User, Text: "<relevant_memories>likes tea</relevant_memories> Hello"}, []string{"person: Hello"}, nil},
+		{model.Item{Kind: model.User, Text: "<memory_context>x</memory_context>"}, nil, nil},
+		{model.Item{Kind: model.Assistant, Text: "Look.<tool_call>{\"name\":\"web\"}</tool_call>"}, []string{"agent: Look."}, nil},
+		{model.Item{Kind: model.Assistant, Text: "<function_calls><invoke name=\"web\"><parameter name=\"q\">x</parameter></invoke></function_calls>"}, nil, nil},
+		{model.Item{Kind: model.Assistant, Text: "[skein:note x]\nprivate\n[skein:end]\nYes."}, []string{"agent: Yes."}, nil},
+		{model.Item{Kind: model.Assistant, Calls: []core.ToolCall{call}}, nil, []string{"call: web {}"}},
+		{model.Item{Kind: model.ToolOutput, Tool: "web", Text: "cats"}, nil, []string{"web: cats"}},
+		{model.Item{Kind: model.Assistant, Text: "In code `<think>` stays."}, []string{"agent: In code `<think>` stays."}, nil},
+	} {
+		require.Equal(t, c.want, logItem(english, c.item, false), "%q", c.item.Text)
+		require.Equal(t, append(slices.Clone(c.want), c.more...), logItem(english, c.item, true), "%q", c.item.Text)
+	}
 }
 
 func TestSubagentsUsage(t *testing.T) {

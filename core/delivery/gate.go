@@ -11,8 +11,9 @@ import (
 //
 //   - A text that is nothing but NO_REPLY (in any case) or ANNOUNCE_SKIP becomes
 //     empty. Inside a longer text the words stay.
-//   - Reasoning (<think> and its like) goes, with what is in it. An opening tag
-//     that is never closed counts only at the head of the text.
+//   - Reasoning (<think> and its like) goes, with what is in it, and so does what
+//     a memory put around a message (<relevant-memories>). An opening tag that is
+//     never closed counts only at the head of the text.
 //   - Tool calls written out as XML and the special tokens of model templates go.
 //   - What the runtime wrote for a model, marked with "[skein:", goes; code is no
 //     exception.
@@ -215,14 +216,15 @@ type tag struct {
 type tagKind int
 
 const (
-	tagThink tagKind = iota + 1 // around reasoning
+	tagThink tagKind = iota + 1 // around reasoning, and around memories
 	tagTool                     // around a tool call or its result
 	tagToken                    // stands for itself
 )
 
 func kindOf(name string) tagKind {
 	switch name {
-	case "think", "thinking", "thought", "thoughts", "reasoning", "antthinking":
+	case "think", "thinking", "thought", "thoughts", "reasoning", "antthinking",
+		"relevant-memories", "relevant_memories", "memory-context", "memory_context", "memories":
 		return tagThink
 	case "tool_call", "tool_calls", "tool_use", "tool_result", "tool_results", "tool_response", "tool_code",
 		"function_call", "function_calls", "function_result", "function_results", "invoke", "function=":
