@@ -369,6 +369,24 @@ func TestAHaltedNodeWritesNothing(t *testing.T) {
 	require.Len(t, n.heard("one", "marked"), 1)
 }
 
+// TestANodeThatWasHaltedTakesOver: one that never had the account and lost its
+// lease gets the account later all the same.
+func TestANodeThatWasHaltedTakesOver(t *testing.T) {
+	n := newNodes(t)
+	if n == nil {
+		return
+	}
+	a := n.start("a", "")
+	b := n.spawn("b")
+	b.signal(syscall.SIGSTOP)
+	n.eventually(20*time.Second, "the other node to be gone", func() bool { return len(n.owners()) == 1 })
+	b.signal(syscall.SIGCONT)
+	n.eventually(15*time.Second, "it to be back", func() bool { return len(n.owners()) == 2 })
+	require.NoError(t, a.app.Stop(context.Background()))
+	n.say("one", "still there?")
+	n.within(20*time.Second, "one", "^ok: still there")
+}
+
 func (n *nodes) idle() (idle bool) {
 	n.read(func(tx *store.Tx) error {
 		l, err := tx.Load(core.ToMillis(time.Now()))

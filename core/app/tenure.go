@@ -162,8 +162,10 @@ func (a *App) exchange(ctx context.Context) {
 	}
 	var lost, got []*account
 	for i, x := range accounts {
-		switch runs := x.runs(); {
-		case runs && (!x.held.Load() || x.moved.Load()):
+		runs := x.runs()
+		switch {
+		case x.moved.Load(), runs && !x.held.Load():
+			// Also one that has stopped meanwhile: it met the other node there.
 			lost = append(lost, x)
 			accounts[i] = a.reopened(x)
 		case !runs && x.held.Load() && x.adapter != nil && x.current().State != AccountStopped:
@@ -174,8 +176,10 @@ func (a *App) exchange(ctx context.Context) {
 		return
 	}
 	for _, x := range lost {
+		if x.runs() {
+			a.log.Warn("an account went to another node", "channel", x.channel, "account", x.id)
+		}
 		x.stop()
-		a.log.Warn("an account went to another node", "channel", x.channel, "account", x.id)
 	}
 	a.setAccounts(accounts)
 	over, cancel := context.WithCancel(ctx)
