@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/core"
-	"github.com/skein-bot/skein/core/agent"
 	"github.com/skein-bot/skein/core/attach"
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
@@ -405,85 +404,6 @@ func (s *spawn) context(agentID string) string {
 		c = contextIsolated
 	}
 	return c
-}
-
-// limits refuses what the operator's limits forbid, with figures.
-func (s *spawn) limits(tx *store.Tx) error {
-	set := s.e.Config.Subagents(s.scope.Agent)
-	deepest, err := s.deepest(tx, set)
-	if err != nil {
-		return err
-	}
-	if s.parent.Depth >= deepest {
-		return forPeople(words.RefuseSpawnDepth("depth_limit", s.parent.Depth, deepest),
-			core.Errorf("depth_limit", "depth %d of at most %d: no further sub-agents from here", s.parent.Depth, deepest).
-				WithRemedy("do the work yourself, or have an operator raise agents.defaults.subagents.maxSpawnDepth"))
-	}
-	n, err := tx.CountLiveRunsOf(s.parent.ID)
-	if err != nil {
-		return err
-	}
-	if n >= set.MaxChildrenPerAgent {
-		return forPeople(words.RefuseSpawnChildren("children_limit", n, set.MaxChildrenPerAgent),
-			core.Errorf("children_limit", "%d of %d children are live", n, set.MaxChildrenPerAgent).
-				WithRemedy("wait with sessions_yield until some have ended"))
-	}
-	if set.MaxTreeRuns > 0 {
-		if n, err = tx.CountLiveRunsOfTree(s.run.Root); err != nil {
-			return err
-		}
-		if n >= set.MaxTreeRuns {
-			return forPeople(words.RefuseSpawnTree("tree_limit", n, set.MaxTreeRuns),
-				core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, set.MaxTreeRuns).
-					WithRemedy("wait with sessions_yield until some have ended"))
-		}
-	}
-	if err := backlog(tx, s.run.Root); err != nil {
-		return err
-	}
-	if err := s.affordable(tx); err != nil {
-		return err
-	}
-	if s.p.TaskName == "" {
-		return nil
-	}
-	other, err := tx.LiveTaskName(s.parent.ID, s.p.TaskName)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return core.Errorf("task_name_taken", "the live run %s has the task name %q", other.ID, s.p.TaskName).WithRemedy("choose another taskName")
-}
-
-// deepest is how deep sub-agents may nest below the requester: a leaf stays one,
-// whatever the operator allows later.
-func (s *spawn) deepest(tx *store.Tx, set Settings) (int, error) {
-	child, err := childOf(tx, s.parent, s.turn.Run)
-	if err == nil && child != nil && s.parent.Depth > 0 && child.Role == "leaf" {
-		return min(set.MaxSpawnDepth, s.parent.Depth), nil
-	}
-	return set.MaxSpawnDepth, err
-}
-
-// affordable refuses a spawn where a budget is spent that the child would draw
-// on: one of the requester's, or the day of the child's agent.
-func (s *spawn) affordable(tx *store.Tx) error {
-	purse, err := newPurse(tx, s.e.Config.Limits, s.turn, s.parent)
-	if err != nil {
-		return err
-	}
-	if s.run.Agent != s.parent.Agent {
-		purse.addDay(s.run.Agent, s.e.Config.Limits(s.run.Agent))
-	}
-	var over *agent.BudgetError
-	if err := purse.left(tx, s.e.World.Now(), core.Usage{}); errors.As(err, &over) {
-		return over.Err
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // session creates the child's session, forked where that was asked for and is
