@@ -11,8 +11,8 @@ PKG ?= ./...
 FUZZTIME ?= 10s
 # How often each example is played with kills at random points: on SQLite, and
 # on PostgreSQL.
-REPEAT ?= 50
-REPEAT_POSTGRES ?= 50
+REPEAT ?= 20
+REPEAT_POSTGRES ?= 10
 
 GOLANGCI_LINT_VERSION := v2.15.0
 # Tools are kept outside the checkout, one folder a version, so that a clean
