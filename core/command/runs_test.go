@@ -162,6 +162,9 @@ func TestTasks(t *testing.T) {
 	r.clock.AdvanceTo(r.clock.Now().Add(time.Hour))
 	require.Equal(t, "Tasks: 1 active, 2 in all.\nlost · succeeded after 0s · nobody was told · "+lost.TaskID+"\ncats · running for 1h\n"+
 		english.TasksUntold(lost.TaskID), r.run(r.request("/tasks")), "what nobody was told stays, with what to do")
+	for _, token := range []string{"lost", lost.ID, lost.TaskID} {
+		require.Contains(t, r.run(r.request("/subagents info "+token)), "skein tasks retry "+lost.TaskID, "also when it ended long ago")
+	}
 	require.Contains(t, english.TasksUntold("x"), "`skein tasks retry x`")
 	other := r.session("agent:main:fake:default:group:Other", "", 0)
 	r.child(other, "theirs", nil)

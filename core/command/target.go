@@ -20,27 +20,55 @@ type resolver struct {
 }
 
 // finder finds the sub-agents of the conversation's session, and what is below
-// them, that are active or ended a short while ago. In a thread of a sub-agent it
-// finds that one too.
+// them, that are active or ended a short while ago, or whose outcome nobody was
+// told. In a thread of a sub-agent it finds that one too.
 func finder(tx *store.Tx, r Request) target.Finder {
 	f := target.Finder{Tx: tx, Session: r.Session.ID, Since: target.Recent(r.Now), Tree: true}
-	if !r.Session.Kind.Spawned() {
-		return f
-	}
-	f.Visible = func(s store.Session) (target.Target, bool, error) {
-		if s.ID != r.Session.ID {
-			return target.Target{}, false, nil
-		}
-		return itself(tx, r)
-	}
 	f.Others = func() ([]target.Target, error) {
-		t, ok, err := itself(tx, r)
-		if !ok || err != nil {
-			return nil, err
+		out, err := untold(tx, r)
+		if err != nil || !r.Session.Kind.Spawned() {
+			return out, err
 		}
-		return []target.Target{t}, nil
+		t, ok, err := itself(tx, r)
+		if ok {
+			out = append(out, t)
+		}
+		return out, err
+	}
+	if r.Session.Kind.Spawned() {
+		f.Visible = func(s store.Session) (target.Target, bool, error) {
+			if s.ID != r.Session.ID {
+				return target.Target{}, false, nil
+			}
+			return itself(tx, r)
+		}
 	}
 	return f
+}
+
+// untold are the sub-agents, of any age, whose outcome nobody was told.
+func untold(tx *store.Tx, r Request) (out []target.Target, err error) {
+	runs, err := tree(tx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		if run.Delivery != core.DeliveryBlocked {
+			continue
+		}
+		session, err := tx.SessionByID(run.Session)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if run.Requester != r.Session.ID {
+			run.Ordinal = 0 // it counts in another session
+		}
+		out = append(out, target.Target{Session: session, Run: run, Label: run.Name()})
+	}
+	return out, nil
 }
 
 // itself is the sub-agent of the conversation's own session.
