@@ -78,6 +78,41 @@ func TestB117_NoNoticeBeforeTheTurnHasFailed(t *testing.T) {
 	}
 }
 
+// TestB119_OnePlaceToPost: what an agent posts with the tool for that and then
+// answers with in the same words is one message; another answer is a second.
+func TestB119_OnePlaceToPost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, answer string
+		want         []string
+	}{
+		{"the same", "The bridge is open.", []string{"The bridge is open."}},
+		{"the same but for blanks", " The bridge is open.\n", []string{"The bridge is open."}},
+		{"more", "Drive carefully.", []string{"The bridge is open.", "Drive carefully."}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, "", fmt.Sprintf(`
+  {when: {user: "/^tell$/"}, call: [{tool: "message", args: {to: "console:default:team", text: "The bridge is open."}}]},
+  {when: {lastTool: "message"}, say: %q},`, c.answer))
+			s.say("team", "tell")
+			s.pass(time.Minute)
+			require.Equal(t, c.want, s.told("team"), "%+v", s.last("").Items)
+		})
+	}
+	t.Run("an outcome", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, "", spawnRules+`
+  {when: {task: "/cats/"}, delay: "5s", say: "Cats sleep."},
+  {when: {event: "/./"}, call: [{tool: "message", args: {to: "console:default:team", text: "They sleep."}}]},
+  {when: {lastTool: "message"}, delay: "5s", say: "They sleep."},`)
+		s.say("team", "wait for cats")
+		s.pass(time.Hour)
+		require.Equal(t, []string{"They sleep."}, s.told("team"))
+		require.Equal(t, core.DeliveryDelivered, s.run("cats").Delivery)
+	})
+}
+
 // TestB121_TheConversationGoesOn: an outcome is one more entry of the
 // conversation that was there, not the first of another.
 func TestB121_TheConversationGoesOn(t *testing.T) {

@@ -29,15 +29,15 @@ type sprout struct {
 
 // story is a random tree with what happens to it.
 type story struct {
-	tops    []*sprout
-	join    string
-	stopAt  int   // seconds, 0 for never
+	tops   []*sprout
+	join   string
+	stopAt int // seconds, 0 for never
 	// stopCrash is the pass of a crash point, from the arrival of the stop on, at
 	// which the process dies.
 	stopCrash int
-	stopped   int // how many messages there were in the chat then
-	crashes []int // the nth pass of any crash point
-	silent  bool  // the chat says nothing about outcomes
+	stopped   int   // how many messages there were in the chat then
+	crashes   []int // the nth pass of any crash point
+	silent    bool  // the chat says nothing about outcomes
 }
 
 func drawStory(t *rapid.T) story {

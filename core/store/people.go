@@ -122,6 +122,13 @@ func (tx *Tx) OutboxOfSession(session int64) ([]Outbox, error) {
 	return all(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE session_id = $1 AND session_id > 0 ORDER BY id`, session)
 }
 
+// LatestProgress returns what a session has posted before the end of a turn and
+// people see or will see, the newest first.
+func (tx *Tx) LatestProgress(session int64, limit int) ([]Outbox, error) {
+	return all(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE session_id = $1 AND session_id > 0 AND kind = 'progress'
+		AND state IN ('queued', 'sending', 'sent') ORDER BY id DESC LIMIT $2`, session, limit)
+}
+
 // OutboxOfRun returns the messages that are the outcome of a run.
 func (tx *Tx) OutboxOfRun(run string) ([]Outbox, error) {
 	return all(tx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE run_id = $1 AND run_id <> '' ORDER BY id`, run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/agent"
@@ -221,6 +222,11 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text str
 	if to.IsZero() {
 		return e.settle(tx, tells, core.DeliveryNotRequired)
 	}
+	if out.Calls > 0 && kind == store.OutFinal {
+		if said, err := e.saidAlready(tx, l, to, text, tells); said || err != nil {
+			return err
+		}
+	}
 	id, _, err := e.Poster.Post(tx, store.Outbox{
 		OnceKey: fmt.Sprintf("turn/%d/end", l.Turn.ID), Kind: kind, Address: to, Anchor: l.Turn.Anchor, Persona: e.persona(tx, l),
 		Text: text, Session: l.Session.ID, Tells: ids(tells), Owner: l.Turn.Owner, Preview: out.Preview, At: e.World.Now(),
@@ -230,6 +236,30 @@ func (e *Engine) post(tx *store.Tx, l *kernel.Lease, out agent.Outcome, text str
 	}
 	return err
 }
+
+// saidAlready reports whether the turn has posted its answer, word for word, at
+// the same place with the message tool: one message is enough. One that is not
+// sent yet cannot vouch for outcomes.
+func (e *Engine) saidAlready(tx *store.Tx, l *kernel.Lease, to core.Address, text string, tells []core.Run) (bool, error) {
+	rows, err := tx.LatestProgress(l.Session.ID, postsLooked)
+	if err != nil {
+		return false, err
+	}
+	key := fmt.Sprintf("turn/%d/", l.Turn.ID)
+	for _, row := range rows {
+		posted := strings.HasPrefix(row.OnceKey, key) && strings.HasSuffix(row.OnceKey, "/message")
+		if !posted || !row.Address.Same(to) || strings.TrimSpace(row.Text) != strings.TrimSpace(text) {
+			continue
+		}
+		if len(tells) == 0 || row.State == store.OutSent {
+			return true, e.settle(tx, tells, core.DeliveryDelivered)
+		}
+	}
+	return false, nil
+}
+
+// postsLooked bounds how many posts of a turn its answer is compared with.
+const postsLooked = 20
 
 func ids(runs []core.Run) []string {
 	var out []string

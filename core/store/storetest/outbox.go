@@ -164,10 +164,15 @@ func testOutboxStates(s *suite) {
 	for _, k := range []store.OutboxKind{store.OutFinal, store.OutProgress, store.OutNotice, store.OutCommand, store.OutSend, store.OutFarewell} {
 		ids[k] = s.post(store.Outbox{Kind: k, Session: 7, Text: string(k)})
 	}
+	progress := func() int {
+		return len(do(s, func(tx *store.Tx) ([]store.Outbox, error) { return tx.LatestProgress(7, 10) }))
+	}
+	require.Equal(s, 1, progress())
 	leaving := s.post(store.Outbox{Session: 7, Text: "leaving"})
 	require.True(s, mark(leaving))
 	other := s.post(store.Outbox{Session: 8, Text: "other"})
 	require.Equal(s, int64(3), do(s, func(tx *store.Tx) (int64, error) { return tx.WithdrawOutbox(7, 80) }))
+	require.Zero(s, progress(), "it was taken back")
 	for k, id := range ids {
 		want := store.OutQueued
 		if k == store.OutFinal || k == store.OutProgress || k == store.OutNotice {
