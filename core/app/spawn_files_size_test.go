@@ -20,7 +20,7 @@ const mebi = 1 << 20
 func handing(n, size int) string {
 	files := make([]string, n)
 	for i := range files {
-		files[i] = fmt.Sprintf(`{name: "f%d", content: "%s"}`, i, strings.Repeat("x", size))
+		files[i] = fmt.Sprintf(`{name: "f%d", content: %q}`, i, strings.Repeat("x", size))
 	}
 	return "attachments: [" + strings.Join(files, ",") + "]"
 }

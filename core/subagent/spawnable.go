@@ -3,6 +3,9 @@ package subagent
 import (
 	"slices"
 	"strings"
+
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // Spawnable is an agent that may be started, with the model that it gets where
@@ -56,4 +59,50 @@ func (e *Engine) firstKnown(refs []string) string {
 		}
 	}
 	return ""
+}
+
+func (s *spawn) target(set Settings) (string, error) {
+	if s.p.AgentID == "" {
+		if set.RequireAgentID {
+			return "", core.Errorf("agent_required", "agentId is required here").WithRemedy("name one of: %s", strings.Join(s.allowed(set), ", "))
+		}
+		return s.scope.Agent, nil
+	}
+	permitted := s.allowed(set)
+	if !slices.Contains(permitted, s.p.AgentID) {
+		named := slices.Contains(set.AllowAgents, s.p.AgentID)
+		if (named || slices.Contains(set.AllowAgents, "*")) && !s.e.Config.AgentKnown(s.p.AgentID) {
+			return "", forPeople(words.RefuseSpawnAgentUnknown("agent_unknown", s.p.AgentID, permitted),
+				core.Errorf("agent_unknown", "the agent %q is allowed but not configured", s.p.AgentID).
+					WithRemedy("use one of: %s; or an operator adds agents.entries.%s", strings.Join(permitted, ", "), s.p.AgentID))
+		}
+		return "", forPeople(words.RefuseSpawnAgentNotAllowed("agent_not_allowed", s.p.AgentID, permitted),
+			core.Errorf("agent_not_allowed", "the agent %q may not be spawned from here", s.p.AgentID).
+				WithRemedy("allowed: %s", strings.Join(permitted, ", ")))
+	}
+	return s.p.AgentID, nil
+}
+
+// allowed lists the agents that the requester may spawn and that are
+// configured.
+func (s *spawn) allowed(set Settings) []string {
+	if len(set.AllowAgents) == 0 {
+		return []string{s.scope.Agent}
+	}
+	var out []string
+	if slices.Contains(set.AllowAgents, "*") {
+		out = append(out, s.scope.Agent)
+		for _, id := range s.e.Config.Agents() {
+			if id != s.scope.Agent {
+				out = append(out, id)
+			}
+		}
+		return out
+	}
+	for _, id := range set.AllowAgents {
+		if s.e.Config.AgentKnown(id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
