@@ -109,13 +109,13 @@ func (d Disk) nearlyFull() bool {
 // watchDisk looks at the disk of the store until ctx ends.
 func (a *App) watchDisk(ctx context.Context) {
 	defer a.wg.Done()
-	timer := a.world.Clock.NewTimer(diskEvery)
-	defer timer.Stop()
-	for a.checkDisk(ctx); ; a.checkDisk(ctx) {
-		select {
-		case <-timer.C():
-			timer.Reset(diskEvery)
-		case <-ctx.Done():
+	tick := a.world.Work.NewSignal("disk")
+	defer tick.Drop()
+	for {
+		a.checkDisk(ctx)
+		timer := a.world.Clock.AfterFunc(diskEvery, tick.Notify)
+		if tick.Wait(ctx) != nil {
+			timer.Stop()
 			return
 		}
 	}

@@ -79,9 +79,15 @@ func rules(tree []drawnRun) string {
 // say, of the request and of each run; and a limit is passed by calls in flight
 // only.
 func TestBudgetsOfTrees(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		tree := drawTree(rt)
-		limit := rapid.SampledFrom([]int64{0, 1, 60, 150, 400}).Draw(rt, "limit")
+	t.Parallel()
+	type plan struct {
+		tree  []drawnRun
+		limit int64
+	}
+	plans := rapid.Custom(func(rt *rapid.T) plan {
+		return plan{drawTree(rt), rapid.SampledFrom([]int64{0, 1, 60, 150, 400}).Draw(rt, "limit")}
+	})
+	play := func(t *testing.T, tree []drawnRun, limit int64) {
 		s := prepareScene(t, fmt.Sprintf(`{ agents: { defaults: { limits: { maxTokens: %d }, subagents: { maxSpawnDepth: 3, maxChildrenPerAgent: 20 } } } }`, limit), rules(tree))
 		limits := func(string) subagent.Limits { return subagent.Limits{Tokens: limit} }
 		var mu sync.Mutex
@@ -101,10 +107,17 @@ func TestBudgetsOfTrees(t *testing.T) {
 		s.start()
 		s.say("team", "go")
 		s.pass(time.Minute)
-		require.Empty(rt, late)
-		s.checkSpending(rt, tree, limit)
+		require.Empty(t, late)
+		s.checkSpending(tree, limit)
 		s.stop()
-	})
+	}
+	for seed := range treesPlayed {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			p := plans.Example(seed)
+			play(t, p.tree, p.limit)
+		})
+	}
 }
 
 // callOver names a budget that is used up on which the run with a label draws,
@@ -131,27 +144,27 @@ func (s *scene) callOver(label string, limits func(string) subagent.Limits) (why
 	return why
 }
 
-func (s *scene) checkSpending(rt *rapid.T, tree []drawnRun, limit int64) {
+func (s *scene) checkSpending(tree []drawnRun, limit int64) {
 	s.Helper()
 	s.read(func(tx *store.Tx) error {
 		runs, err := tx.RecentRuns(100)
-		require.NoError(rt, err)
+		require.NoError(s, err)
 		used, names := map[string]int64{}, []string{""}
 		above, bounds := map[string]string{}, map[string]int64{"": limit}
 		for _, r := range runs {
-			require.False(rt, r.Status.Live(), "%s: %s", r.Label, r.Status)
+			require.False(s, r.Status.Live(), "%s: %s", r.Label, r.Status)
 			above[r.ID], names = r.RequesterRun, append(names, r.ID)
 			if r.Spec.Budget != nil {
 				bounds[r.ID] = r.Spec.Budget.Tokens
 			}
 		}
 		list, err := app.Views{}.Sessions(tx, false, 100)
-		require.NoError(rt, err)
+		require.NoError(s, err)
 		for _, x := range list {
 			turns, err := tx.TurnsOfSession(x.ID, 100)
-			require.NoError(rt, err)
+			require.NoError(s, err)
 			for _, turn := range turns {
-				require.Equal(rt, int64(1), turn.Request)
+				require.Equal(s, int64(1), turn.Request)
 				used[""] += turn.Tokens()
 				for run := turn.Run; run != ""; run = above[run] {
 					used[run] += turn.Tokens()
@@ -159,15 +172,15 @@ func (s *scene) checkSpending(rt *rapid.T, tree []drawnRun, limit int64) {
 			}
 		}
 		spent, err := tx.Spent(1, names...)
-		require.NoError(rt, err)
+		require.NoError(s, err)
 		for _, name := range names {
-			require.Equal(rt, used[name], spent[name].Tokens, "of %q", name)
+			require.Equal(s, used[name], spent[name].Tokens, "of %q", name)
 			if most := bounds[name]; most > 0 {
-				require.Less(rt, used[name], most+90*int64(len(tree)), "a limit of %d is passed by calls in flight only", most)
+				require.Less(s, used[name], most+90*int64(len(tree)), "a limit of %d is passed by calls in flight only", most)
 			}
 		}
 		for _, r := range runs {
-			require.NotEqual(rt, core.RunError, r.Status, r.Detail)
+			require.NotEqual(s, core.RunError, r.Status, r.Detail)
 		}
 		return nil
 	})

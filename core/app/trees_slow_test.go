@@ -3,4 +3,4 @@
 package app_test
 
 // treesPlayed is how many random trees of sub-agents a run of the tests plays.
-const treesPlayed = 150
+const treesPlayed = 40
