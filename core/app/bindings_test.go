@@ -3,6 +3,7 @@ package app_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -283,7 +284,16 @@ func TestCrashAroundAnEnd(t *testing.T) {
 			if status == core.BindingEnded {
 				want = 1
 			}
-			require.Len(t, r.channel.texts(room.InThread("t1")), want, "the farewell belongs to the end")
+			// Of one farewell there may be two attempts: one before the receipt was lost.
+			texts := r.channel.texts(room.InThread("t1"))
+			slices.Sort(texts)
+			require.Len(t, slices.Compact(texts), want, "the farewell belongs to the end")
+			require.NoError(t, r.db.Read(t.Context(), func(tx *store.Tx) error {
+				rows, err := tx.ListOutbox("", 100)
+				rows = slices.DeleteFunc(rows, func(row store.Outbox) bool { return row.Kind != store.OutFarewell })
+				require.Len(t, rows, want)
+				return err
+			}))
 		})
 	}
 }
