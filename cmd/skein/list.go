@@ -51,18 +51,9 @@ func (q query[T]) command(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: q.use, Short: q.short, Long: q.long, Args: q.args,
 		RunE: does(func(ctx context.Context, args []string) error {
-			cfg, err := e.load()
-			if err != nil {
-				return err
-			}
-			c, err := e.connect(cfg, false)
-			if err != nil {
-				return err
-			}
-			defer c.close() //nolint:errcheck // it was only read from
 			path, values := q.ask(args)
 			var answer T
-			if err := c.get(ctx, path, values, &answer); err != nil {
+			if err := e.ask(ctx, path, values, &answer); err != nil {
 				return err
 			}
 			if *q.asJSON {
