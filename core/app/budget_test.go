@@ -88,6 +88,7 @@ func TestBudgetsOfTrees(t *testing.T) {
 		return plan{drawTree(rt), rapid.SampledFrom([]int64{0, 1, 60, 150, 400}).Draw(rt, "limit")}
 	})
 	play := func(t *testing.T, tree []drawnRun, limit int64) {
+		t.Helper()
 		s := prepareScene(t, fmt.Sprintf(`{ agents: { defaults: { limits: { maxTokens: %d }, subagents: { maxSpawnDepth: 3, maxChildrenPerAgent: 20 } } } }`, limit), rules(tree))
 		limits := func(string) subagent.Limits { return subagent.Limits{Tokens: limit} }
 		var mu sync.Mutex
