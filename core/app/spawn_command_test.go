@@ -189,13 +189,49 @@ func TestSpawnByCommandNotBelowALeaf(t *testing.T) {
 	require.Equal(t, 2, runs[2].Depth, "one that was started since may have some")
 }
 
-// Whom the operator denies the tool, the command does not serve either.
-func TestSpawnByCommandOfWhoMayNot(t *testing.T) {
+// Where a turn of the conversation would not have the tool, the command does not
+// serve either, and names the stage that took it away.
+func TestSpawnByCommandWithoutTheTool(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, `{channels: {console: {groups: {team: {toolsBySender: {mallory: {deny: ["sessions_spawn"]}}}}}}}`, "")
-	s.says("mallory", "team", "/subagents spawn main dig")
-	require.Contains(t, last(s.told("team")), "[tool_denied]")
-	require.Empty(t, s.runs())
-	s.says("alice", "team", "/subagents spawn main dig")
-	require.Len(t, s.runs(), 1)
+	for stage, config := range map[string]string{
+		`"profile" (not in minimal)`:        `{tools: {profile: "minimal"}}`,
+		`"provider" (deny group:sessions)`:  `{tools: {byProvider: {demo: {deny: ["group:sessions"]}}}}`,
+		`"global" (not in allow)`:           `{tools: {allow: ["read"]}}`,
+		`"agent" (deny sessions_*)`:         `{agents: {entries: {main: {tools: {deny: ["sessions_*"]}}}}}`,
+		`"agent's provider rules" (deny *)`: `{agents: {entries: {main: {tools: {byProvider: {demo: {deny: ["*"]}}}}}}}`,
+		`"group" (not in allow)`:            `{channels: {console: {groups: {team: {tools: {allow: []}}}}}}`,
+	} {
+		t.Run(stage, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, config, "")
+			for _, line := range []string{"/subagents spawn main dig", "/subagents spawn main dig --thread"} {
+				s.say("team", line)
+				require.Contains(t, last(s.told("team")), stage)
+				require.Contains(t, last(s.told("team")), "[tool_denied]")
+			}
+			require.Empty(t, s.runs())
+			require.Zero(t, s.openIntents())
+			s.requireNothingLeft(s.dir)
+		})
+	}
+	t.Run("sender", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, `{messages: {language: "de"}, channels: {console: {groups: {team: {toolsBySender: {mallory: {deny: ["sessions_spawn"]}}}}}}}`, "")
+		s.says("mallory", "team", "/subagents spawn main dig")
+		require.Contains(t, last(s.told("team")), "in der Stufe „Absender“ (deny sessions_spawn)")
+		require.Contains(t, last(s.told("team")), "[tool_denied]")
+		require.Empty(t, s.runs())
+		s.says("alice", "team", "/subagents spawn main dig")
+		require.Len(t, s.runs(), 1)
+	})
+	t.Run("sub-agent", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, `{agents: {defaults: {subagents: {maxSpawnDepth: 2}}}, tools: {subagents: {tools: {deny: ["sessions_spawn"]}}}}`,
+			`{when: {user: "/dig/"}, say: "dug"},`)
+		s.say("team", "/subagents spawn main dig --thread")
+		thread := s.thread("team")
+		s.say(thread, "/subagents spawn main y")
+		require.Contains(t, last(s.told(thread)), `"sub-agent" (deny sessions_spawn)`)
+		require.Len(t, s.runs(), 1)
+	})
 }

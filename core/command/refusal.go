@@ -19,6 +19,8 @@ const (
 	CodeRetryNothing = "retry_nothing"
 	CodeRetryBusy    = "retry_busy"
 	CodeRetryOthers  = "retry_not_yours"
+	// CodeToolDenied refuses to start a sub-agent where the tool policy has none.
+	CodeToolDenied = "tool_denied"
 	// CodeTargetEnded, CodeTargetOthers and CodeTargetArchived refuse what a
 	// sub-agent could be told.
 	CodeTargetEnded    = subagent.CodeTargetEnded

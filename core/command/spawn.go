@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/policy"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/subagent"
 	"github.com/skein-bot/skein/core/words"
@@ -121,6 +122,9 @@ func (s Set) spawn(tx *store.Tx, r Request, args string) (Reply, error) {
 			return reply, err
 		}
 	}
+	if err := s.maySpawn(tx, r); err != nil {
+		return Reply{}, err
+	}
 	requester, made, err := s.requester(tx, r)
 	if err != nil {
 		return Reply{}, err
@@ -148,6 +152,22 @@ func (s Set) spawn(tx *store.Tx, r Request, args string) (Reply, error) {
 		return Reply{}, err
 	}
 	return Reply{Text: s.startedText(started)}, nil
+}
+
+// maySpawn refuses a spawn where the agent of the conversation, asked by the same
+// person, would not have the tool for it. That a leaf has none is left to the
+// limits, whose refusal has figures.
+func (s Set) maySpawn(tx *store.Tx, r Request) error {
+	scope, err := s.toolScope(tx, r)
+	if err != nil {
+		return err
+	}
+	removed, lacks := s.o.Config.Tools(scope).Explain(subagent.SpawnName)
+	if !lacks || removed.Why == policy.WhyLeaf {
+		return nil
+	}
+	w := r.Language
+	return words.RefuseSpawnDenied(CodeToolDenied, stageWord(w, removed.Stage), whyText(w, removed.Why, removed.Entry))
 }
 
 // requester returns the session of the request, and whether it had to be made.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -13,10 +12,12 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
-	"github.com/skein-bot/skein/core/words"
 	"github.com/skein-bot/skein/core/worktree"
 	"github.com/skein-bot/skein/core/world"
 )
+
+// SpawnName is the name of the tool that starts sub-agents.
+const SpawnName = "sessions_spawn"
 
 // SpawnTool is sessions_spawn.
 type SpawnTool struct{ e *Engine }
@@ -26,7 +27,7 @@ var _ tool.Durable = SpawnTool{}
 // Spec implements core.Tool.
 func (t SpawnTool) Spec() core.ToolSpec {
 	return core.ToolSpec{
-		Name: "sessions_spawn",
+		Name: SpawnName,
 		Description: "Start a sub-agent in the background, for work that is long or independent of this conversation. " +
 			"It returns at once; when the child ends, its result comes to you as an event. Never poll: call sessions_yield to wait for your children. " +
 			"Fork this conversation sparingly, only where the child needs it. " +
@@ -257,13 +258,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 	if s.p.Cwd == "" && agentID == s.scope.Agent {
 		s.run.Spec.Cwd = caller.Cwd // it goes on where its requester works
 	}
-	if err := s.inherit(tx); err != nil {
-		return err
-	}
-	if most := s.run.Spec.ToolCeiling; s.asked != nil && most != nil && !slices.Contains(most, "sessions_spawn") {
-		return words.RefuseSpawnDenied("tool_denied") // a call would not have come so far
-	}
-	return nil
+	return s.inherit(tx)
 }
 
 // caller is what the spawn of the session that asks resolved to, zero for a

@@ -920,8 +920,10 @@ func RefuseSpawnChildren(code string, have int, limit int) *core.Error {
 	return refusalError(code, kRefuseSpawnChildren, arg{"have", have}, arg{"limit", limit})
 }
 
-// RefuseSpawnDenied is "refuse.spawn-denied": you may not start sub-agents here (an operator can change that: toolsBySender denies you sessions_spawn)
-func RefuseSpawnDenied(code string) *core.Error { return refusalError(code, kRefuseSpawnDenied) }
+// RefuseSpawnDenied is "refuse.spawn-denied": no sub-agents are started from here: the tool rules took sessions_spawn away, at the stage {stage:quoted} ({why:detail}) (an operator can change the rule; /tools verbose shows them all)
+func RefuseSpawnDenied(code string, stage string, why string) *core.Error {
+	return refusalError(code, kRefuseSpawnDenied, arg{"stage", stage}, arg{"why", why})
+}
 
 // RefuseSpawnDepth is "refuse.spawn-depth": this conversation is at depth {depth:int} of at most {limit:int}: no further sub-agents begin here (start it in the conversation above, or let an operator raise agents.defaults.subagents.maxSpawnDepth)
 func RefuseSpawnDepth(code string, depth int, limit int) *core.Error {
