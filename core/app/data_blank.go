@@ -27,7 +27,7 @@ func emptied(i model.Item) model.Item {
 	if c := i.Completion; c != nil {
 		out.Completion = &model.Completion{
 			Source: c.Source, RunID: c.RunID, TaskID: c.TaskID, SessionKey: c.SessionKey, SessionID: c.SessionID, Number: c.Number,
-			Ordinal: c.Ordinal, Label: Removed, Task: Removed, Status: c.Status, Result: Removed, Partial: c.Partial, Stats: c.Stats, Told: c.Told,
+			Ordinal: c.Ordinal, Label: Removed, Task: Removed, Status: c.Status, Result: Removed, Partial: c.Partial, Stats: c.Stats, Told: c.Told, Untold: c.Untold,
 		}
 	}
 	if c := i.Compaction; c != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
+	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 )
 
@@ -107,6 +108,7 @@ func TestWhatASubagentKeepsToItself(t *testing.T) {
 				got := events(s.last(""))
 				require.Len(t, got, 1)
 				require.Equal(t, []any{c.ends, c.result, c.ends != core.RunOK, c.silent}, []any{got[0].Status, got[0].Result, got[0].Partial, got[0].Told})
+				require.Equal(t, c.silent, got[0].Untold == model.UntoldSilence)
 			})
 		}
 	}

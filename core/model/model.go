@@ -113,10 +113,20 @@ type Completion struct {
 	Stats     string `json:"stats"`
 	// PostedIn is the place where the outcome was already posted, "" if none.
 	PostedIn string `json:"postedIn,omitempty"`
-	// Told is set where people know already: the event settles joins but needs
-	// no answer.
-	Told bool `json:"told,omitempty"`
+	// Told is set where nobody has to be told any more: the event settles joins
+	// but needs no answer. People know already, or Untold says why nobody will.
+	Told   bool   `json:"told,omitempty"`
+	Untold Untold `json:"untold,omitempty"`
 }
+
+// Untold is why nobody is told of an outcome, "" where people know of it.
+type Untold string
+
+// The reasons.
+const (
+	UntoldSilence Untold = "silence" // the run ended ok and chose to say nothing
+	UntoldNotify  Untold = "notify"  // whoever runs the gateway chose it for the task
+)
 
 // Request is one call of a model.
 type Request struct {

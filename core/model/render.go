@@ -172,6 +172,8 @@ func renderEvent(c Completion) string {
 		line("last tool: %s, %d calls had ended", quoted(c.LastTool), c.ToolCalls)
 	}
 	switch {
+	case c.Untold == UntoldSilence:
+		line("result: none, it chose to say nothing")
 	case strings.TrimSpace(c.Result) == "":
 		line("result: none, it finished without output")
 	default:
@@ -209,7 +211,7 @@ func extent(c Completion) string {
 // answer goes to its own requester.
 func followUp(c Completion) string {
 	if c.Told {
-		return "Everybody concerned knows this already. If it leaves you nothing to do, reply with exactly NO_REPLY."
+		return toldAs(c.Untold) + " If it leaves you nothing to do, reply with exactly NO_REPLY."
 	}
 	parts := []string{"This is the outcome of work that you started; no person wrote it. " +
 		"Check it against what you were asked for, and do now what is still missing."}
@@ -225,6 +227,17 @@ func followUp(c Completion) string {
 	return strings.Join(append(parts,
 		"Then tell whoever gave you the task the outcome in your own words, without the fields above. "+
 			"If you have told it already, reply with exactly NO_REPLY."), " ")
+}
+
+// toldAs says why nobody has to be told of a completion.
+func toldAs(u Untold) string {
+	switch u {
+	case UntoldSilence:
+		return "It chose that nobody is told of its work: nobody was, and nobody will be."
+	case UntoldNotify:
+		return "An operator chose that nobody is told of this task: nobody was, and nobody will be."
+	}
+	return "Everybody concerned knows this already."
 }
 
 var markOpen = regexp.MustCompile(`(?i)\[([\s\p{Cf}]*skein[\s\p{Cf}]*:)`)

@@ -67,6 +67,8 @@ func TestRenderGolden(t *testing.T) {
 		"event-ok":          completion(nil),
 		"event-posted":      completion(func(c *model.Completion) { c.PostedIn, c.TaskName = "console:main:general/t 1", "cats_1" }),
 		"event-told":        completion(func(c *model.Completion) { c.Told = true }),
+		"event-silent":      completion(func(c *model.Completion) { c.Told, c.Untold, c.Result = true, model.UntoldSilence, "" }),
+		"event-untold":      completion(func(c *model.Completion) { c.Told, c.Untold = true, model.UntoldNotify }),
 		"event-timeout": completion(func(c *model.Completion) {
 			c.Status, c.Detail, c.Partial, c.Label = core.RunTimeout, "runTimeoutSeconds passed", true, ""
 		}),

@@ -383,11 +383,14 @@ type Ended struct {
 	Calls    int
 }
 
+// silent reports whether the run chose that nobody is told.
+func (end Ended) silent() bool { return end.Status == core.RunOK && end.Silence != "" }
+
 // finish ends a run: in this one transaction its end, the post in its thread,
 // and the event for its requester.
 func (e *Engine) finish(tx *store.Tx, run core.Run, end Ended) error {
 	now := e.World.Now()
-	silent := end.Quiet || end.Status == core.RunOK && end.Silence != ""
+	silent := end.Quiet || end.silent()
 	told := silent || run.Notify == core.NotifySilent
 	delivery := core.DeliverySessionQueued
 	if told || !run.Spec.ExpectsCompletion {

@@ -15,6 +15,13 @@ import (
 func (e *Engine) hand(tx *store.Tx, run core.Run, posted core.Address, silent bool, end Ended) error {
 	event := completion(run, posted)
 	event.Told = silent
+	switch {
+	case end.Quiet: // people know
+	case end.silent():
+		event.Untold = model.UntoldSilence
+	case silent:
+		event.Untold = model.UntoldNotify
+	}
 	if run.Status != core.RunOK {
 		event.LastTool, event.ToolCalls = end.LastTool, end.Calls
 	}
