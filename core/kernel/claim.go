@@ -21,6 +21,9 @@ type Lease struct {
 	Rows    []store.Inbox
 	Input   []store.Row
 	Resumed bool
+	// Orderly is set where that claim ended because its process stopped in good
+	// order: the turn was put down, and its age says nothing.
+	Orderly bool
 	// Dead is set where the turn was claimed too often without progress: it
 	// must be ended and people told.
 	Dead bool
@@ -113,11 +116,11 @@ func (k *Kernel) continueTurn(tx *store.Tx, l *Lease, turn store.Turn) (err erro
 	if l.Session.Fence, err = tx.OwnSession(l.Session.ID, l.node); err != nil {
 		return err
 	}
-	if err := tx.ReclaimTurn(turn.ID, l.Session.Fence); err != nil {
+	l.Resumed, l.Orderly = true, turn.WorkedFrom == 0
+	if l.Turn, err = tx.ReclaimTurn(turn.ID, l.Session.Fence, k.opts.World.Now()); err != nil {
 		return err
 	}
-	turn.Fence, turn.Attempts = l.Session.Fence, turn.Attempts+1
-	l.Turn, l.Resumed, l.Dead = turn, true, turn.Attempts > k.attempts(turn)
+	l.Dead = l.Turn.Attempts > k.attempts(turn)
 	if err := k.limitStart(tx, l); err != nil {
 		return err
 	}

@@ -14,10 +14,9 @@ import (
 // The times of a node among others. They are real: the lease is by the
 // database's clock, and is renewed three times before it would run out.
 const (
-	nodeTick   = time.Second     // looks for work that hints did not tell of
-	leavePause = 2 * time.Second // what the signing off may take
-	renewals   = 3
-	pollBatch  = 200
+	nodeTick  = time.Second // looks for work that hints did not tell of
+	renewals  = 3
+	pollBatch = 200
 )
 
 // cluster is this process's place among the nodes of a store that others serve
@@ -261,7 +260,7 @@ func (c *cluster) leave() {
 	if !joined {
 		return
 	}
-	ctx, cancel := c.wall.WithTimeout(context.Background(), leavePause)
+	ctx, cancel := c.wall.WithTimeout(context.Background(), stopPause)
 	defer cancel()
 	err := c.k.opts.DB.Write(ctx, func(tx *store.Tx) error { return tx.DropNode(id, c.k.opts.World.Now()) })
 	if err != nil && c.k.opts.World.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/world"
 )
@@ -251,8 +252,8 @@ func (k *Kernel) tell(e *entry) {
 }
 
 // Stop takes no new work, lets running turns finish until ctx ends, then ends
-// their contexts with ErrStopping and waits for them. What did not finish is
-// continued at the next start. Among other nodes this one stays registered, so
+// their contexts with ErrStopping and waits for them. What did not finish is put
+// down, and continued at the next start however long that takes. Among other nodes this one stays registered, so
 // that what the last turns said can still be sent, until Leave.
 func (k *Kernel) Stop(ctx context.Context) {
 	k.mu.Lock()
@@ -272,6 +273,27 @@ func (k *Kernel) Stop(ctx context.Context) {
 	k.cancel(ErrStopping)
 	<-done
 	k.timers.drop()
+	k.checkpoint()
+}
+
+// stopPause is what a statement of the stopping may take.
+const stopPause = 2 * time.Second
+
+// checkpoint puts down the turns that did not finish. Where that fails they go on
+// as after a crash.
+func (k *Kernel) checkpoint() {
+	if k.opts.World.Err() != nil {
+		return // this is a crash
+	}
+	ctx, cancel := clock.Real{}.WithTimeout(k.opts.World.Context(), stopPause)
+	defer cancel()
+	err := k.opts.DB.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Checkpoint(k.Node())
+		return err
+	})
+	if err != nil {
+		k.opts.Log.Warn("the turns that did not finish could not be put down; they go on as after a crash", "error", err)
+	}
 }
 
 // Leave signs this node off after Stop: others take over its sessions and

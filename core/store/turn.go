@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -47,19 +48,22 @@ type Turn struct {
 	Seq      int // the last used step number
 	core.Usage
 	Started core.Millis
+	// WorkedFrom is since when it is in work without an orderly stop, 0 while it
+	// lies where one put it (Checkpoint).
+	WorkedFrom core.Millis
 	Ended   core.Millis
 	Detail  string
 }
 
 const turnColumns = `id, session_id, generation, chain, request, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
-	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, started_at, ended_at, detail`
+	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced, started_at, worked_from, ended_at, detail`
 
 func scanTurn(s scanner) (Turn, error) {
 	var r Turn
 	var reply string
 	err := s.Scan(&r.ID, &r.Session, &r.Generation, &r.Chain, &r.Request, &r.Run, &r.Kind, &r.Lane, &r.State, &reply, &r.Anchor, &r.Policy, &r.Owner,
 		&r.Fence, &r.Attempts, &r.Seq, &r.TokensIn, &r.TokensOut,
-		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.Started, &r.Ended, &r.Detail)
+		&r.CacheRead, &r.CacheWrite, &r.MicroUSD, &r.Unpriced, &r.Started, &r.WorkedFrom, &r.Ended, &r.Detail)
 	r.ReplyTo = parseAddress(reply)
 	if r.Chain == 0 {
 		r.Chain = r.ID // the first of its chain
@@ -72,9 +76,9 @@ func scanTurn(s scanner) (Turn, error) {
 
 // InsertTurn starts a turn with one attempt and returns it with its id.
 func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
-	t.State, t.Attempts = TurnRunning, 1
+	t.State, t.Attempts, t.WorkedFrom = TurnRunning, 1, t.Started
 	err := tx.one(`INSERT INTO turn (session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence,
-		attempts, started_at, request) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15) RETURNING id`,
+		attempts, started_at, worked_from, request) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$14,$15) RETURNING id`,
 		[]any{t.Session, t.Generation, t.Chain, t.Run, string(t.Kind), string(t.Lane), string(t.State), formatAddress(t.ReplyTo), t.Anchor, t.Policy,
 			t.Owner, t.Fence, t.Attempts, int64(t.Started), t.Request}, &t.ID)
 	if t.Chain == 0 {
@@ -108,10 +112,27 @@ func (tx *Tx) TurnByID(id int64) (Turn, error) {
 	return first(tx, scanTurn, `SELECT `+turnColumns+` FROM turn WHERE id = $1`, id)
 }
 
-// ReclaimTurn continues a turn under a new fence; it counts an attempt.
-func (tx *Tx) ReclaimTurn(id, fence int64) error {
-	_, err := tx.exec(`UPDATE turn SET fence = $2, attempts = attempts + 1 WHERE id = $1`, id, fence)
-	return err
+// ReclaimTurn continues a turn under a new fence and returns it. It counts an
+// attempt, but not where the turn lay at a checkpoint: nothing failed there, and
+// the turn is in work from now on.
+func (tx *Tx) ReclaimTurn(id, fence int64, now core.Millis) (Turn, error) {
+	return first(tx, scanTurn, `UPDATE turn SET fence = $2, attempts = attempts + CASE WHEN worked_from = 0 THEN 0 ELSE 1 END,
+		worked_from = CASE WHEN worked_from = 0 THEN $3 ELSE worked_from END WHERE id = $1 RETURNING `+turnColumns, id, fence, int64(now))
+}
+
+// Checkpoint notes that a node has stopped in good order: the turns of its
+// sessions lie where they stopped, and go on from there whenever that will be.
+// It returns how many they are. Call it once nothing of the node runs any more.
+func (tx *Tx) Checkpoint(node string) (int64, error) {
+	owned, err := tx.Owned(node)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.LockSession(slices.Collect(maps.Keys(owned))...); err != nil {
+		return 0, err
+	}
+	return tx.exec(`UPDATE turn SET worked_from = 0 WHERE state = 'running' AND id IN (
+		SELECT (SELECT id FROM turn WHERE session_id = session.id ORDER BY id DESC LIMIT 1) FROM session WHERE owner = $1 AND owner <> '')`, node)
 }
 
 // StepDone notes the turn's last step number, and that it makes progress: the

@@ -238,11 +238,17 @@ func (e *Engine) Begin(tx *store.Tx, l *kernel.Lease) (*agent.Outcome, error) {
 	return nil, tx.SetRunStatus(run.ID, core.RunRunning, now)
 }
 
-// mayResume returns an outcome where a run must not be resumed: it is too old,
-// or it brings the process down again and again.
+// mayResume returns an outcome where a run must not be resumed: what a crash
+// interrupted is too old, or it brings the process down again and again. The age
+// is that of the turn in progress, so a run may wait, and a session be kept, for
+// as long as they need; and it counts from the last orderly stop, after which
+// every turn simply goes on.
 func (e *Engine) mayResume(tx *store.Tx, l *kernel.Lease, run core.Run, now core.Millis) (*agent.Outcome, error) {
+	if l.Orderly {
+		return nil, e.noteResumed(tx, l)
+	}
 	oldest := max(resumeAge, time.Duration(run.Spec.TimeoutSeconds)*time.Second+resumeGrace)
-	if run.StartedAt != 0 && now.Sub(run.StartedAt) > oldest {
+	if now.Sub(l.Turn.WorkedFrom) > oldest {
 		return &agent.Outcome{
 			State: store.TurnCancelled, Status: core.RunInterrupted, Partial: true,
 			Detail: words.English().DetailTooOld(),
@@ -259,8 +265,13 @@ func (e *Engine) mayResume(tx *store.Tx, l *kernel.Lease, run core.Run, now core
 		}
 		return &agent.Outcome{State: store.TurnCancelled, Status: core.RunInterrupted, Partial: true, Detail: why}, nil
 	}
-	if l.Turn.Seq > 0 {
-		return nil, e.appendNote(tx, l, "The process was restarted while you were working. Nothing above was lost; go on where you stopped.")
+	return nil, e.noteResumed(tx, l)
+}
+
+// noteResumed tells a run that has begun its work why it stopped.
+func (e *Engine) noteResumed(tx *store.Tx, l *kernel.Lease) error {
+	if l.Turn.Seq == 0 {
+		return nil
 	}
-	return nil, nil
+	return e.appendNote(tx, l, "The process was restarted while you were working. Nothing above was lost; go on where you stopped.")
 }

@@ -261,7 +261,7 @@ func (h *hammer) claim(tx *store.Tx, session int64) (store.Turn, error) {
 		if turn.Fence, err = tx.OwnSession(session, "node"); err != nil {
 			return turn, err
 		}
-		return turn, tx.ReclaimTurn(turn.ID, turn.Fence)
+		return tx.ReclaimTurn(turn.ID, turn.Fence, 2)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return turn, err

@@ -43,6 +43,7 @@ func Run(t *testing.T, b Backend) {
 		{"Cursor", testCursor},
 		{"FirstNotice", testFirstNotice},
 		{"Turns", testTurns},
+		{"Checkpoint", testCheckpoint},
 		{"TurnSurvivesRestart", testTurnSurvivesRestart},
 		{"Steps", testSteps},
 		{"Transcript", testTranscript},

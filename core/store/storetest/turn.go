@@ -20,6 +20,38 @@ func (s *suite) turnNow(id int64) store.Turn {
 	return get(s, func(tx *store.Tx) (store.Turn, error) { return tx.TurnByID(id) })
 }
 
+func (s *suite) reclaim(turn, fence int64, now core.Millis) store.Turn {
+	s.Helper()
+	return do(s, func(tx *store.Tx) (store.Turn, error) { return tx.ReclaimTurn(turn, fence, now) })
+}
+
+// testCheckpoint: an orderly stop puts down what its node has in hand and nothing
+// else, and what goes on from there is no attempt and as if it had begun then.
+func testCheckpoint(s *suite) {
+	mine, idle, theirs := s.session(), s.session(), s.session()
+	own := func(id int64, node string) {
+		do(s, func(tx *store.Tx) (int64, error) { return tx.OwnSession(id, node) })
+	}
+	ended := s.turn(mine.ID)
+	s.write(func(tx *store.Tx) error { return tx.EndTurn(ended.ID, store.TurnDone, "", core.Usage{}, 5) })
+	running, done, other := s.turn(mine.ID), s.turn(idle.ID), s.turn(theirs.ID)
+	s.write(func(tx *store.Tx) error { return tx.EndTurn(done.ID, store.TurnDone, "", core.Usage{}, 5) })
+	own(mine.ID, "n1")
+	own(idle.ID, "n1")
+	own(theirs.ID, "n2")
+	require.EqualValues(s, 1, do(s, func(tx *store.Tx) (int64, error) { return tx.Checkpoint("n1") }))
+	require.EqualValues(s, 0, do(s, func(tx *store.Tx) (int64, error) { return tx.Checkpoint("") }))
+	require.Zero(s, s.turnNow(running.ID).WorkedFrom)
+	for _, t := range []store.Turn{ended, done, other} {
+		require.EqualValues(s, 1, s.turnNow(t.ID).WorkedFrom)
+	}
+	again := s.reclaim(running.ID, 8, 900)
+	require.Equal(s, []int64{8, 1, 900}, []int64{again.Fence, int64(again.Attempts), int64(again.WorkedFrom)})
+	require.Equal(s, again, s.turnNow(running.ID))
+	again = s.reclaim(running.ID, 9, 950)
+	require.Equal(s, []int64{9, 2, 900}, []int64{again.Fence, int64(again.Attempts), int64(again.WorkedFrom)}, "after a crash")
+}
+
 func testTurns(s *suite) {
 	a := s.session()
 	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) })
@@ -28,20 +60,20 @@ func testTurns(s *suite) {
 		Anchor: "m1", Policy: "p", Owner: "discord:42", Fence: 7, Started: 100,
 	}
 	made := do(s, func(tx *store.Tx) (store.Turn, error) { return tx.InsertTurn(want) })
-	want.ID, want.State, want.Attempts = made.ID, store.TurnRunning, 1
+	want.ID, want.State, want.Attempts, want.WorkedFrom = made.ID, store.TurnRunning, 1, 100
 	require.Equal(s, want, made)
 	require.Equal(s, want, s.turnNow(made.ID))
 	require.Equal(s, want, get(s, func(tx *store.Tx) (store.Turn, error) { return tx.RunningTurn(a.ID) }))
 	missing(s, func(tx *store.Tx) (store.Turn, error) { return tx.TurnByID(made.ID + 1) })
 
-	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 8) })
-	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 9) })
+	s.reclaim(made.ID, 8, 140)
+	s.reclaim(made.ID, 9, 140)
 	now := s.turnNow(made.ID)
 	require.Equal(s, []int64{9, 3}, []int64{now.Fence, int64(now.Attempts)})
 	s.write(func(tx *store.Tx) error {
 		return tx.StepDone(made.ID, 4, core.Usage{TokensIn: 10, TokensOut: 20, CacheRead: 1, CacheWrite: 2, MicroUSD: 3, Unpriced: 4}, 150)
 	})
-	s.write(func(tx *store.Tx) error { return tx.ReclaimTurn(made.ID, 10) })
+	s.reclaim(made.ID, 10, 140)
 	now = s.turnNow(made.ID)
 	require.Equal(s, []int64{4, 1, 10, 20}, []int64{int64(now.Seq), int64(now.Attempts), now.TokensIn, now.TokensOut}, "progress sets the attempts back")
 
