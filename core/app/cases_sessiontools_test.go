@@ -126,3 +126,25 @@ func TestTheBlockOfSubAgentsIsBounded(t *testing.T) {
 	require.Less(t, len(block), 8000)
 	s.stop()
 }
+
+// A leaf is not told to delegate, though the operator prefers it and allows more
+// levels by now.
+func TestALeafIsNotToldToDelegate(t *testing.T) {
+	t.Parallel()
+	settings := func(depth int) string {
+		return fmt.Sprintf(`{ agents: { defaults: { subagents: { delegationMode: "prefer", maxSpawnDepth: %d } } } }`, depth)
+	}
+	s := newScene(t, settings(1), `
+{when: {user: "/^go (\\w+)$/"}, call: [{tool: "sessions_spawn", args: {task: "look", label: "$1", thread: true}}]}, {when: {task: "/./"}, say: "found"},
+{when: {event: "/./"}, say: "NO_REPLY"}, {when: {lastTool: "sessions_spawn"}, say: "NO_REPLY"},`)
+	s.say("team", "go leaf")
+	require.Contains(t, s.last("").System, "Prefer to delegate")
+	require.NotContains(t, s.last("leaf").System, "Prefer to delegate")
+	s.reload(settings(2))
+	s.say(s.thread("team"), "and now?")
+	require.Len(t, s.requests.list("leaf"), 2)
+	require.NotContains(t, s.last("leaf").System, "Prefer to delegate")
+	s.say("side", "go other")
+	require.Contains(t, s.last("other").System, "Prefer to delegate", "it may have sub-agents")
+	s.stop()
+}

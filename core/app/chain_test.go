@@ -86,10 +86,10 @@ func TestOutcomesOfGoneRequesters(t *testing.T) {
 	}
 }
 
-// TestB139_ATimeoutSaysWhatWasDone: the event has how long it ran, what it
+// TestB139_B197_ATimeoutSaysWhatWasDone: the event has how long it ran, what it
 // called last, what it said, and what to do; and people get one line even where
-// the requester says nothing (B197).
-func TestB139_ATimeoutSaysWhatWasDone(t *testing.T) {
+// the requester says nothing.
+func TestB139_B197_ATimeoutSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	s := compactScene(t, "", `
   {when: {user: "/^go$/"}, call: [{tool: "sessions_spawn", args: {task: "dig", label: "rex", runTimeoutSeconds: 180}}, {tool: "sessions_yield"}]},

@@ -165,6 +165,13 @@ func TestRefusedSpawnFiles(t *testing.T) {
 			require.NotContains(t, s.everything(), secretText)
 		})
 	}
+	t.Run("a folder without files, switched off", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, "", spawnRule("as", `{task: "x", attachAs: {mountPath: "/in"}}`)+sayResult)
+		s.say("team", "go as")
+		require.Equal(t, "attachments_disabled", s.result("team")["code"])
+		require.Empty(t, s.runs())
+	})
 	t.Run("no workspace", func(t *testing.T) {
 		t.Parallel()
 		s, _ := filesScene(t, "")

@@ -70,7 +70,8 @@ type SessionDetail struct {
 	Queued int `json:"queued"`
 	// How many rows its transcripts have, older histories included.
 	Rows int `json:"rows"`
-	// When it will be archived.
+	// When it will be archived; unset while a place leads to it, which counts from
+	// the end of that.
 	ArchiveDueAt core.Millis `json:"archiveDueAt,omitempty"`
 	// Places that lead to it.
 	Bindings []BindingView `json:"bindings"`
@@ -157,6 +158,9 @@ func (v Views) related(tx *store.Tx, row store.Session, d *SessionDetail) error 
 	bindings, err := tx.BindingsOfSession(row.ID)
 	if err != nil {
 		return err
+	}
+	if len(bindings) > 0 {
+		d.ArchiveDueAt = 0 // planned before, and put off
 	}
 	for _, b := range bindings {
 		view, err := v.binding(tx, b)

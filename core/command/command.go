@@ -211,7 +211,7 @@ func (s Set) Run(tx *store.Tx, r Request) (Reply, error) {
 	if reply.Kind == "" {
 		reply.Kind = store.OutCommand
 	}
-	reply.Text = fit(reply.Text)
+	reply.Text = Fit(reply.Text)
 	return reply, nil
 }
 

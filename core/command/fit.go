@@ -37,8 +37,8 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// fit makes a reply fit into one message.
-func fit(text string) string { return cut(text, replyLimit) }
+// Fit cuts the reply to a command so that it is one message on every channel.
+func Fit(text string) string { return cut(text, replyLimit) }
 
 // list joins a head, as many rows as fit, and a tail into one reply. What does
 // not fit is counted.

@@ -36,6 +36,6 @@ func TestWhateverFits(t *testing.T) {
 		w := rapid.SampledFrom(words.Shipped()).Draw(t, "language")
 		require.LessOrEqual(t, units(list(w, head, rows, tail)), replyLimit)
 		require.LessOrEqual(t, units(latest(w, head, rows)), replyLimit)
-		require.LessOrEqual(t, units(fit(strings.Join(rows, "\n"))), replyLimit)
+		require.LessOrEqual(t, units(Fit(strings.Join(rows, "\n"))), replyLimit)
 	})
 }

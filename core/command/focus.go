@@ -151,7 +151,7 @@ func (s Set) close(tx *store.Tx, key int64, in focusIntent, text string) error {
 		return err
 	}
 	_, _, err := s.o.Poster.Post(tx, store.Outbox{
-		OnceKey: "focus/" + in.Binding, Kind: store.OutCommand, Address: in.At, Anchor: in.Anchor, Text: fit(text), At: s.o.World.Now(),
+		OnceKey: "focus/" + in.Binding, Kind: store.OutCommand, Address: in.At, Anchor: in.Anchor, Text: Fit(text), At: s.o.World.Now(),
 	})
 	return err
 }

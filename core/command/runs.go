@@ -195,7 +195,11 @@ func (s Set) runInfo(tx *store.Tx, r Request, token string) (Reply, error) {
 	lines = line(lines, w.LabelRun, run.ID)
 	lines = line(lines, w.LabelTaskID, run.TaskID)
 	lines = line(lines, w.LabelCleanup, run.Spec.Cleanup)
-	lines = line(lines, w.LabelArchive, archiveText(w, t.Session))
+	archive, err := archiveText(w, tx, t.Session)
+	if err != nil {
+		return Reply{}, err
+	}
+	lines = line(lines, w.LabelArchive, archive)
 	lines = line(lines, w.LabelDelivery, deliveryText(w, run))
 	if run.Delivery == core.DeliveryBlocked {
 		lines = append(lines, w.TasksUntold(run.TaskID))
@@ -215,15 +219,19 @@ func outcomeText(w words.Language, run core.Run) string {
 	return taskWord(w, run.Status.Task()) + ": " + detail
 }
 
-// archiveText says since when a session is archived, or when it will be.
-func archiveText(w words.Language, s store.Session) string {
+// archiveText says since when a session is archived, or when it will be: not
+// while it is bound, whatever was planned before.
+func archiveText(w words.Language, tx *store.Tx, s store.Session) (string, error) {
 	switch {
 	case s.ArchivedAt != 0:
-		return w.InfoArchived(moment(w, s.ArchivedAt))
-	case s.ArchiveDue != 0:
-		return w.InfoArchiveDue(moment(w, s.ArchiveDue))
+		return w.InfoArchived(moment(w, s.ArchivedAt)), nil
+	case s.ArchiveDue == 0:
+		return "-", nil
 	}
-	return "-"
+	if bindings, err := tx.BindingsOfSession(s.ID); err != nil || len(bindings) > 0 {
+		return w.InfoArchiveBound(), err
+	}
+	return w.InfoArchiveDue(moment(w, s.ArchiveDue)), nil
 }
 
 // The turns that /subagents log shows.

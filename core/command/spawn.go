@@ -254,7 +254,7 @@ func (s Set) closeSpawn(tx *store.Tx, a subagent.Asked, text string) error {
 		return err
 	}
 	_, _, err = s.o.Poster.Post(tx, store.Outbox{
-		OnceKey: fmt.Sprintf("spawn/%d", -a.Key), Kind: store.OutCommand, Address: a.At, Anchor: a.Anchor, Text: fit(text), Owner: a.Owner, At: s.o.World.Now(),
+		OnceKey: fmt.Sprintf("spawn/%d", -a.Key), Kind: store.OutCommand, Address: a.At, Anchor: a.Anchor, Text: Fit(text), Owner: a.Owner, At: s.o.World.Now(),
 	})
 	return err
 }

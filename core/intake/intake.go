@@ -354,7 +354,7 @@ func (s *Service) command(tx *store.Tx, m core.Message, cmd command.Line, b core
 	var refusal *core.Error
 	switch {
 	case errors.As(err, &refusal) && !strings.HasPrefix(refusal.Code, "store_"):
-		reply = command.Reply{Text: s.Config.Language().Refusal(refusal)}
+		reply = command.Reply{Text: command.Fit(s.Config.Language().Refusal(refusal))}
 	case err != nil:
 		return nil, err
 	}

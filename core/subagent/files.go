@@ -81,7 +81,7 @@ func (s *spawn) checkFiles() (err error) {
 		return core.Errorf("bad_params", "attachAs.mountPath %q is not a path", core.Clip(s.p.AttachAs.MountPath, 80)).
 			WithRemedy("letters, digits and . _ - / : only; it is a name for the folder, and nothing is mounted")
 	}
-	if len(s.p.Attachments) == 0 {
+	if len(s.p.Attachments) == 0 && s.p.AttachAs == nil {
 		return nil
 	}
 	rules := s.e.Config.Files()

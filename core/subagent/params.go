@@ -265,6 +265,5 @@ func refusal(err error) string {
 	if code == "" {
 		code = "error"
 	}
-	b, _ := json.Marshal(map[string]string{"status": status, "code": code, "error": fmt.Sprint(err)})
-	return string(b)
+	return tool.Encode(map[string]string{"status": status, "code": code, "error": fmt.Sprint(err)})
 }

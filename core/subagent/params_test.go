@@ -154,6 +154,7 @@ func TestRefusalsSayForbiddenOrError(t *testing.T) {
 		require.Equal(t, status, got["status"], code)
 		require.Equal(t, code, got["code"])
 	}
+	require.Contains(t, refusal(core.Errorf("x", "set <id> & more")), "set <id> & more", "as it is to be read")
 }
 
 func TestTokenCountsAreShort(t *testing.T) {

@@ -22,7 +22,9 @@ func (e *Engine) Prompt(tx *store.Tx, l *kernel.Lease) (string, error) {
 	} else if err := e.boundPrompt(&b, tx, l); err != nil {
 		return "", err
 	}
-	if set := e.Config.Subagents(l.Session.Agent); set.Prefer && l.Session.Depth < set.MaxSpawnDepth {
+	if prefers, err := e.prefers(tx, l); err != nil {
+		return "", err
+	} else if prefers {
 		b.WriteString("Prefer to delegate: give work of more than a few steps to sub-agents, and keep this conversation free for people.\n\n")
 	}
 	if l.Session.Ordinals > 0 {
@@ -31,6 +33,17 @@ func (e *Engine) Prompt(tx *store.Tx, l *kernel.Lease) (string, error) {
 		}
 	}
 	return strings.TrimSpace(b.String()), nil
+}
+
+// prefers reports whether a session is to delegate what it can: the operator
+// says so, and it may have sub-agents. A leaf stays one.
+func (e *Engine) prefers(tx *store.Tx, l *kernel.Lease) (bool, error) {
+	set := e.Config.Subagents(l.Session.Agent)
+	if !set.Prefer || l.Session.Depth >= set.MaxSpawnDepth {
+		return false, nil
+	}
+	child, err := childOf(tx, l.Session, l.Turn.Run)
+	return child == nil || child.Role != "leaf", err
 }
 
 // childPrompt tells a sub-agent what it is, and who asked.

@@ -2,7 +2,6 @@ package subagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -419,16 +418,13 @@ func (s *spawn) start(tx *store.Tx, b core.Binding) (tool.Result, error) {
 	run := s.run
 	s.thread = b.Address
 	tx.OnCommit(func() { s.e.Bindings.Spawned(run, b.Address) })
-	text, err := json.Marshal(s.result(b))
-	if err != nil {
-		return tool.Result{}, err
-	}
+	text := tool.Encode(s.result(b))
 	if s.p.IdempotencyKey != "" {
-		if err := tx.KeepSpawnResult(s.requester(), s.p.IdempotencyKey, run.ID, string(text)); err != nil {
+		if err := tx.KeepSpawnResult(s.requester(), s.p.IdempotencyKey, run.ID, text); err != nil {
 			return tool.Result{}, err
 		}
 	}
-	return tool.Result{ToolResult: core.ToolResult{Text: string(text)}}, nil
+	return tool.Result{ToolResult: core.ToolResult{Text: text}}, nil
 }
 
 func (s *spawn) result(b core.Binding) spawnResult {

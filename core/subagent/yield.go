@@ -81,8 +81,8 @@ func (t YieldTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 		for _, r := range batch {
 			names = append(names, r.Name())
 		}
-		text, err := json.Marshal(map[string]any{"status": "yielded", "waitingFor": names, "need": want.need(len(batch))})
-		return tool.Result{ToolResult: core.ToolResult{Text: string(text)}, Ends: ends}, err
+		text := tool.Encode(map[string]any{"status": "yielded", "waitingFor": names, "need": want.need(len(batch))})
+		return tool.Result{ToolResult: core.ToolResult{Text: text}, Ends: ends}, nil
 	})
 }
 

@@ -3,10 +3,12 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/skein-bot/skein/core"
@@ -101,4 +103,16 @@ func (r *Registry) Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Encode writes a result for a model as JSON; <, > and & stay as they are. A
+// value that cannot be written is an internal error, as JSON.
+func Encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return `{"status":"error","code":"internal"}`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -142,6 +142,7 @@ const (
 	kHelpUsage
 	kHelpWhoami
 	kInfoAgent
+	kInfoArchiveBound
 	kInfoArchiveDue
 	kInfoArchived
 	kInfoMode
@@ -539,6 +540,7 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "what was used, what it cost, and what is left"},
 		kHelpWhoami:                   {other: "how you and this place are named"},
 		kInfoAgent:                    {other: "{agent}, {role}, depth {depth:int}"},
+		kInfoArchiveBound:             {other: "after the end of its binding"},
 		kInfoArchiveDue:               {other: "from {at} on"},
 		kInfoArchived:                 {other: "since {at}"},
 		kInfoMode:                     {other: "Mode: {mode}, context {context}"},
@@ -885,6 +887,7 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "was verbraucht wurde, was es kostet und was übrig ist"},
 		kHelpWhoami:                   {other: "wie du und dieser Ort heißen"},
 		kInfoAgent:                    {other: "{agent}, {role}, Tiefe {depth:int}"},
+		kInfoArchiveBound:             {other: "nach dem Ende seiner Bindung"},
 		kInfoArchiveDue:               {other: "ab {at}"},
 		kInfoArchived:                 {other: "seit {at}"},
 		kInfoMode:                     {other: "Betriebsart: {mode}, Kontext {context}"},
@@ -1231,6 +1234,7 @@ var shipped = [...]table{
 		kHelpUsage:                    {other: "lo que se usó, lo que cuesta y lo que queda"},
 		kHelpWhoami:                   {other: "cómo se llaman tú y este lugar"},
 		kInfoAgent:                    {other: "{agent}, {role}, profundidad {depth:int}"},
+		kInfoArchiveBound:             {other: "después de que termine su vinculación"},
 		kInfoArchiveDue:               {other: "a partir de {at}"},
 		kInfoArchived:                 {other: "desde {at}"},
 		kInfoMode:                     {other: "Modo: {mode}, contexto {context}"},

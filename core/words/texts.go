@@ -510,6 +510,9 @@ func (l Language) InfoAgent(agent string, depth int, role string) string {
 	return l.say(kInfoAgent, arg{"agent", agent}, arg{"depth", depth}, arg{"role", role})
 }
 
+// InfoArchiveBound is "info.archive-bound": after the end of its binding
+func (l Language) InfoArchiveBound() string { return l.say(kInfoArchiveBound) }
+
 // InfoArchiveDue is "info.archive-due": from {at} on
 func (l Language) InfoArchiveDue(at string) string { return l.say(kInfoArchiveDue, arg{"at", at}) }
 
