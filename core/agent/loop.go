@@ -120,8 +120,12 @@ func (t *turn) runStep(ctx context.Context, answer model.Item) (done bool, err e
 		if err := t.keepWithheld(tx, calls); err != nil {
 			return err
 		}
-		if text := visible(answer.Text); text != "" || t.preview.row != 0 {
-			if err := t.r.opts.Ender.Progress(tx, t.l, row.Seq, text, t.preview.row); err != nil {
+		shown, err := t.shown(tx)
+		if err != nil {
+			return err
+		}
+		if text := visible(answer.Text); text != "" || shown != 0 {
+			if err := t.r.opts.Ender.Progress(tx, t.l, row.Seq, text, shown); err != nil {
 				return err
 			}
 		}

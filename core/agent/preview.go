@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ type preview struct {
 	row int64 // of the outbox, 0 for nothing yet
 	at  core.Address
 	off bool // this answer is not shown
+	// lost is set where the store did not say whether it took the row in.
+	lost bool
 }
 
 // findPreview finds what an earlier claim of the turn had shown.
@@ -42,13 +45,32 @@ func (t *turn) findPreview(tx *store.Tx) error {
 	if !t.l.Resumed && !t.l.Dead {
 		return nil
 	}
-	rows, err := tx.OpenPreviews(t.l.Session.ID)
+	p, err := openPreview(tx, t.l.Session.ID)
+	if p.row != 0 {
+		t.preview = p
+	}
+	return err
+}
+
+// shown returns the row of what people see of the answer, 0 for none. In a
+// transaction that holds the session it is so: what was written before is
+// there, or never will be.
+func (t *turn) shown(tx *store.Tx) (int64, error) {
+	if !t.preview.lost {
+		return t.preview.row, nil
+	}
+	p, err := openPreview(tx, t.l.Session.ID)
+	return p.row, err
+}
+
+// openPreview returns the preview of a session that nothing replaces.
+func openPreview(tx *store.Tx, session int64) (preview, error) {
+	rows, err := tx.OpenPreviews(session)
 	if err != nil || len(rows) == 0 {
-		return err
+		return preview{}, err
 	}
 	newest := rows[len(rows)-1]
-	t.preview = preview{row: newest.ID, at: newest.Address}
-	return nil
+	return preview{row: newest.ID, at: newest.Address}, nil
 }
 
 // writing follows one try of an answer.
@@ -114,7 +136,7 @@ func (w *writing) begin(text string) {
 		return err
 	})
 	if err != nil {
-		p = preview{off: true}
+		p = preview{off: true, lost: errors.Is(err, store.ErrCommit)}
 		t.r.opts.Log.Debug("an answer is not shown while it is written", "turn", t.l.Turn.ID, "error", err)
 	}
 	t.preview = p

@@ -403,7 +403,6 @@ func (t *turn) end(ctx context.Context) error {
 	if err := w.Crash(world.TurnBeforeEnd); err != nil {
 		return err
 	}
-	t.out.Preview = t.preview.row
 	t.out.CallsFailed, t.out.Calls = t.calls > 0 && t.failed == t.calls, t.calls
 	if err := t.r.opts.Ender.Prepare(ctx, t.l, &t.out); err != nil {
 		return storeError{err}
@@ -413,7 +412,7 @@ func (t *turn) end(ctx context.Context) error {
 	if t.run != nil {
 		above = []int64{t.run.Requester} // who is told of the end of a run
 	}
-	err := t.l.StepWith(ctx, above, func(tx *store.Tx) error {
+	err := t.l.StepWith(ctx, above, func(tx *store.Tx) (err error) {
 		if err := tx.EndTurn(t.l.Turn.ID, t.out.State, t.out.Detail, t.usage, now); err != nil {
 			return err
 		}
@@ -421,6 +420,9 @@ func (t *turn) end(ctx context.Context) error {
 			if err := tx.DropWithheldOf(t.l.Turn.ID); err != nil {
 				return err
 			}
+		}
+		if t.out.Preview, err = t.shown(tx); err != nil {
+			return err
 		}
 		if err := t.r.opts.Ender.End(tx, t.l, t.out); err != nil {
 			return err

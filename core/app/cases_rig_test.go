@@ -52,6 +52,9 @@ type scene struct {
 
 	// opening, if not nil, is called before a thread is opened.
 	opening func()
+	// sent, if not nil, is called with what the platform has taken in; its error
+	// is what the runtime hears of it.
+	sent func(ctx context.Context, out core.Outgoing) error
 
 	// outage makes every send fail while it is set.
 	outage atomic.Bool
@@ -201,7 +204,11 @@ func (u unsteady) Send(ctx context.Context, out core.Outgoing) (core.Receipt, er
 	if u.s.outage.Load() {
 		return core.Receipt{}, &core.SendError{Class: core.SendRetryable}
 	}
-	return u.Adapter.Send(ctx, out)
+	receipt, err := u.Adapter.Send(ctx, out)
+	if err == nil && u.s.sent != nil {
+		err = u.s.sent(ctx, out)
+	}
+	return receipt, err
 }
 
 func testLog() *slog.Logger {

@@ -1,14 +1,19 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/skein-bot/skein/convtest"
+	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/clock"
+	. "github.com/skein-bot/skein/core/model/modeltest" //nolint:revive // reads as a script of answers
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -47,6 +52,37 @@ model calls 2
 sent! console delete /./
 race-kill off the model is asked once more after a kill
 `, `say: "One two three four five six seven eight nine ten eleven twelve.", pace: "1s", fail: "drop"`)
+}
+
+// What a model showed of its answer is on the platform, but no receipt comes
+// until long after another model has answered: it goes all the same.
+func TestWhatAFailedModelShowedGoesHoweverLateItsReceipt(t *testing.T) {
+	t.Parallel()
+	for _, stopped := range []bool{false, true} {
+		f := fault{answers: func(s *scene) []Answer {
+			return []Answer{Pinging(clock.Real{}, s.waiting, Text("half an"))}
+		}}
+		s, _ := f.scene(t, OpenAI, `"x/b"`)
+		unheard := 0
+		s.sent = func(ctx context.Context, out core.Outgoing) error {
+			if !out.Draft || unheard == 10 {
+				return nil
+			}
+			unheard++
+			return s.clock.Sleep(ctx, time.Hour) // its deadline comes first
+		}
+		s.say("team", "hello")
+		want := []string{"from b"}
+		if stopped {
+			require.Equal(t, []string{"half"}, s.told("team"))
+			s.say("team", "/stop")
+			want = []string{"The answer in progress is stopped."}
+		}
+		s.pass(time.Hour)
+		require.Equal(t, want, s.told("team"))
+		require.Equal(t, 10, unheard)
+		s.stop()
+	}
 }
 
 // An answer that comes at once, and one that nobody wants to see grow, are sent

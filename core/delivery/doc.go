@@ -64,8 +64,14 @@
 // is as good as a send, and repeated as often as it takes. Where the platform
 // refuses the edit for good, the message is sent instead, and a row
 // store.OutRetract, written with its receipt, deletes the preview. Previews and
-// removals that fail are logged, and nobody is told. On a platform without
-// idempotency a preview whose first send is in doubt may stand for ever.
+// removals that fail are logged, and nobody is told.
+//
+// A preview that was refused is given up at once. One that may stand, because
+// its outcome is not known or a process that is gone may have sent it, is sent
+// again under its key for up to 30 minutes: the receipt is what it can be edited
+// or deleted by. For 30 seconds its lane waits for it; then the answer goes
+// beside it, and the removal follows as soon as it is found. On a platform
+// without idempotency such a preview may stand for ever.
 //
 // # Work
 //

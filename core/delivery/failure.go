@@ -18,9 +18,9 @@ type patience struct {
 func patienceFor(kind store.OutboxKind) patience {
 	switch kind {
 	case store.OutPreview: // only one that may be there already is tried again
-		return patience{first: time.Second, most: 10 * time.Second, window: time.Minute, hold: 30 * time.Second, end: store.OutWithdrawn}
-	case store.OutRetract:
-		return patience{first: time.Second, most: 5 * time.Minute, window: 30 * time.Minute, end: store.OutWithdrawn}
+		return patience{first: time.Second, most: 30 * time.Second, window: 30 * time.Minute, hold: 30 * time.Second, end: store.OutWithdrawn}
+	case store.OutRetract: // its tries outlast those of the preview
+		return patience{first: time.Second, most: 30 * time.Second, window: 30 * time.Minute, end: store.OutWithdrawn}
 	case store.OutCommand:
 		return patience{first: time.Second, most: 30 * time.Second, window: 2 * time.Minute, end: store.OutFailed}
 	}
@@ -62,7 +62,7 @@ func (w *worker) failed(it *item, err error) verdict {
 		return verdictLeft // cut short; the next start sees to it
 	}
 	it.row.Error = err.Error()
-	if it.row.Kind == store.OutPreview && (class != core.SendAmbiguous || !w.caps.NativeIdempotency) {
+	if it.row.Kind == store.OutPreview && !w.findable(it, class) {
 		return w.giveUp(it, store.OutWithdrawn)
 	}
 	switch class {
@@ -74,6 +74,20 @@ func (w *worker) failed(it *item, err error) verdict {
 		return w.ambiguous(it)
 	}
 	return w.retry(it, after, store.OutQueued, patienceFor(it.row.Kind).end)
+}
+
+// findable reports whether a preview whose send failed may be there all the
+// same, and can be found by the same send once more. It is not given up then:
+// without its id nobody could take it away. That a later try was refused for a
+// while says nothing about an earlier one.
+func (w *worker) findable(it *item, class core.SendClass) bool {
+	it.stands = it.stands || class == core.SendAmbiguous
+	return it.stands && w.caps.NativeIdempotency && passes(class)
+}
+
+// passes reports whether a request that failed so can succeed later.
+func passes(class core.SendClass) bool {
+	return class == core.SendRetryable || class == core.SendAmbiguous || class == core.SendAuth || class == core.SendConflict
 }
 
 // ambiguous handles a send that may have succeeded.

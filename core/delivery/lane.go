@@ -18,6 +18,7 @@ type item struct {
 	yielded bool // its place was given up before its receipt was written
 	resends int  // after ambiguous outcomes, in this process
 	beside  bool // it could not replace its preview, which must go
+	stands  bool // of a preview: it may be there, although there is no receipt
 }
 
 // laneKey names a lane of an account.

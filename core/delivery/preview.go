@@ -413,7 +413,7 @@ func (w *worker) retract(it *item) verdict {
 		if w.leaving(err) {
 			return verdictLeft
 		}
-		if class, after := core.ClassifySend(err); err != nil && (class == core.SendRetryable || class == core.SendAmbiguous || class == core.SendAuth || class == core.SendConflict) {
+		if class, after := core.ClassifySend(err); err != nil && passes(class) {
 			it.row.Error = err.Error()
 			return w.retry(it, after, store.OutQueued, store.OutWithdrawn)
 		}

@@ -182,6 +182,13 @@ func (p *platform) seen() (out []string) {
 	return out
 }
 
+// sending returns how many sends are on their way.
+func (p *platform) sending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.active
+}
+
 // edited returns the edits that took place.
 func (p *platform) edited() []string {
 	p.mu.Lock()

@@ -42,6 +42,7 @@ func (w *worker) deliver(it *item) verdict {
 		return w.retract(it)
 	}
 	doubtful := it.unsure && !w.caps.NativeIdempotency
+	it.stands = it.stands || it.unsure
 	it.unsure = false
 	if doubtful {
 		it.row.Error = words.English().DetailSendCut()

@@ -123,7 +123,7 @@ func (w *worker) add(rows []store.Outbox, stale bool) {
 			known.again = known.again || !stale // its end may have been committed, but not settled
 			continue
 		}
-		it := &item{row: rows[i], unsure: rows[i].State == store.OutSending}
+		it := &item{row: rows[i], unsure: w.unsure(rows[i])}
 		w.texts++
 		if stale || w.texts > maxTexts {
 			w.forget(it)
@@ -132,6 +132,13 @@ func (w *worker) add(rows []store.Outbox, stale bool) {
 		w.place(it)
 	}
 	w.dispatch()
+}
+
+// unsure reports whether a row may have been sent already. Where a platform tells
+// a second request from the first, the first leaves no mark: any row that a start
+// finds may have been. w.mu is held.
+func (w *worker) unsure(row store.Outbox) bool {
+	return row.State == store.OutSending || !w.loaded && w.caps.NativeIdempotency
 }
 
 // forget drops the text of a waiting item: the row is read again before it is
