@@ -241,12 +241,25 @@ func (t *turn) invokeInTime(ctx context.Context, x core.Tool, c pendingCall) (co
 		return o.res, o.err
 	case <-ctx.Done():
 	}
-	grace := t.r.opts.World.Clock.NewTimer(t.lim.ToolGrace)
-	defer grace.Stop()
+	// From here on the call may outlive this turn's work: it gets its own.
+	var done func()
+	over := make(chan struct{})
+	grace := t.r.opts.World.Clock.AfterFunc(t.lim.ToolGrace, func() {
+		done = t.r.opts.World.Work.Begin("tool beyond its grace")
+		close(over)
+	})
 	select {
 	case o := <-ended:
+		if !grace.Stop() {
+			<-over
+			done()
+		}
 		return o.res, o.err
-	case <-grace.C():
+	case <-over:
+		go func() {
+			<-ended
+			done()
+		}()
 		t.r.opts.Log.Warn("a tool does not end", "tool", c.call.Name, "session", t.l.Session.Key, "turn", t.l.Turn.ID)
 		return core.ToolResult{}, context.Cause(ctx)
 	}

@@ -267,7 +267,11 @@ func TestB247_AClaimDiesWithItsProcess(t *testing.T) {
 	path := place(t)
 	g := newRig(t, path)
 	claimed := make(chan struct{}, 1)
-	g.r.hook = func(ctx context.Context, _ *kernel.Lease) error {
+	g.r.hook = func(ctx context.Context, l *kernel.Lease) error {
+		// A claim is not awaited; what commits after it is.
+		if err := l.Step(ctx, func(*store.Tx) error { return nil }); err != nil {
+			return err
+		}
 		claimed <- struct{}{}
 		<-ctx.Done()
 		return context.Cause(ctx)

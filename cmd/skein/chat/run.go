@@ -182,9 +182,9 @@ func (s *session) wait(ctx context.Context, d time.Duration) bool {
 
 // loop is the chat: whatever comes is handled in one place.
 func (s *session) loop(ctx context.Context) error {
+	s.redraw() // first: a line that begins without a prompt never gets one
 	in := s.input()
 	defer in.leave()
-	s.redraw()
 	poll := s.Clock.NewTimer(settlePoll)
 	defer poll.Stop()
 	var deadline time.Time
