@@ -1,11 +1,14 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/words"
 )
 
 // help is /help.
@@ -66,22 +69,29 @@ func (s Set) status(tx *store.Tx, r Request) (Reply, error) {
 // activity says what the session does.
 func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error) {
 	w := r.Language
-	now := w.StatusIdle()
+	var now []string
 	turn, running, err := runningTurn(tx, r.Session.ID)
 	if err != nil {
 		return nil, err
 	}
 	if running {
-		now = turnText(w, turn.Kind, r.Now.Sub(turn.Started))
+		now = append(now, turnText(w, turn.Kind, r.Now.Sub(turn.Started)))
 	}
-	waiting, err := tx.CountQueued(r.Session.ID)
+	waits, err := waitTexts(tx, w, r.Session.ID)
 	if err != nil {
 		return nil, err
 	}
-	if waiting > 0 {
-		now += ", " + w.StatusWaiting(waiting)
+	if now = append(now, waits...); len(now) == 0 {
+		now = append(now, w.StatusIdle())
 	}
-	lines = append(lines, w.LabelNow(now))
+	queued, err := tx.CountQueued(r.Session.ID)
+	if err != nil {
+		return nil, err
+	}
+	if queued > 0 {
+		now = append(now, w.StatusWaiting(queued))
+	}
+	lines = append(lines, w.LabelNow(strings.Join(now, ", ")))
 	mode, err := tx.Setting(r.Session.ID, store.SettingQueue)
 	if err != nil {
 		return nil, err
@@ -95,6 +105,55 @@ func (s Set) activity(tx *store.Tx, r Request, lines []string) ([]string, error)
 		lines = append(lines, text)
 	}
 	return lines, err
+}
+
+// waitTexts say what the session waits for, and until when.
+func waitTexts(tx *store.Tx, w words.Language, session int64) ([]string, error) {
+	waits, err := tx.Waits(session)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, wait := range waits {
+		text := w.StatusWaitsMessage()
+		if wait.Kind == subagent.WaitChildren {
+			if text, err = childrenText(tx, w, wait); err != nil {
+				return nil, err
+			}
+		}
+		if wait.Deadline != 0 {
+			text = w.StatusUntil(moment(w, wait.Deadline), text)
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// childrenText says which sub-agents a wait is for, those that have ended left
+// out.
+func childrenText(tx *store.Tx, w words.Language, wait store.Wait) (string, error) {
+	var names []string
+	for _, id := range wait.Batch {
+		run, err := tx.RunByID(id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if run.Status.Live() {
+			names = append(names, core.Clip(run.Name(), nameLimit))
+		}
+	}
+	live := len(names)
+	need := wait.Need - (len(wait.Batch) - live)
+	if live > labelsShown {
+		names = append(names[:labelsShown], "…")
+	}
+	if need < live {
+		return w.StatusWaitsSome(need, names), nil
+	}
+	return w.StatusWaitsChildren(names), nil
 }
 
 // spending says what the session and those below it used, and what is left of the

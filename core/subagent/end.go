@@ -139,7 +139,7 @@ func (e *Engine) endRunTurn(tx *store.Tx, l *kernel.Lease, run core.Run, out age
 			}
 		}
 	}
-	if err := e.dropWaits(tx, l, run, waitChildren, waitMessage); err != nil {
+	if err := e.dropWaits(tx, l, run, WaitChildren, WaitMessage); err != nil {
 		return err
 	}
 	if out.Status != core.RunOK { // else there are none

@@ -69,7 +69,7 @@ func (e *Engine) placeOf(tx *store.Tx, run core.Run, row *store.Inbox) error {
 			return err
 		}
 		row.ReplyTo, row.Anchor, row.Chain = w.ReplyTo, w.Anchor, turn.Chain
-		if w.Kind != waitMessage {
+		if w.Kind != WaitMessage {
 			return nil
 		}
 		if w.Note != "" {
@@ -102,7 +102,7 @@ func (e *Engine) goesOn(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.O
 		return false, err
 	}
 	if !more {
-		waits, err := e.waitsOf(tx, l, run, waitChildren)
+		waits, err := e.waitsOf(tx, l, run, WaitChildren)
 		if err != nil || len(waits) == 0 {
 			return false, err
 		}

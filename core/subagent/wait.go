@@ -24,10 +24,10 @@ const TimerWait = "wait"
 // over; its ref is the run.
 const TimerRun = "run"
 
-// The kinds of wait.
+// The kinds of a store.Wait.
 const (
-	waitChildren = "children"
-	waitMessage  = "message"
+	WaitChildren = "children"
+	WaitMessage  = "message"
 )
 
 // terms are what sessions_yield asked for, kept with its result until the end
@@ -90,7 +90,7 @@ func (e *Engine) batch(tx *store.Tx, session, chain int64) ([]core.Run, error) {
 func (e *Engine) arm(tx *store.Tx, l *kernel.Lease, batch []core.Run, t terms) error {
 	now := e.World.Now()
 	w := store.Wait{
-		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: waitChildren, Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: WaitChildren, Need: t.need(len(batch)), ReplyTo: l.Turn.ReplyTo,
 		Anchor: l.Turn.Anchor, Note: t.Message, At: now,
 	}
 	ended := 0
@@ -234,7 +234,7 @@ func (e *Engine) WaitDue(tx *store.Tx, t store.Timer, _ core.Millis) error {
 	}
 	text := fmt.Sprintf("The deadline of your wait has passed: %d of %d children have ended. The others go on, and their results follow.",
 		ended, len(w.Batch))
-	if w.Kind == waitMessage {
+	if w.Kind == WaitMessage {
 		text = "The deadline of your wait has passed: no message has come."
 	}
 	if err := e.queueNote(tx, w, turn.Chain, text); err != nil {
@@ -260,7 +260,7 @@ func (e *Engine) yieldRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent
 	if err := e.dropWaits(tx, l, run, t.WaitFor); err != nil { // this one stands for it
 		return false, err
 	}
-	if t.WaitFor == waitMessage {
+	if t.WaitFor == WaitMessage {
 		// What came while the turn called for the wait is the message.
 		if more, err := tx.SteersRun(l.Session.ID, run.ID); more || err != nil {
 			return false, err
@@ -373,7 +373,7 @@ func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) err
 // yield arms the wait that a turn asked for. parked is also true where the
 // batch is settled already and its events are queued for the next turn.
 func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, t terms) (parked bool, err error) {
-	if t.WaitFor == waitMessage {
+	if t.WaitFor == WaitMessage {
 		return true, e.armMessage(tx, l, t)
 	}
 	batch, err := e.batch(tx, l.Session.ID, l.Turn.Chain)
@@ -387,7 +387,7 @@ func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, t terms) (parked bool, err
 // start a turn; the row keeps the run alive and holds the deadline.
 func (e *Engine) armMessage(tx *store.Tx, l *kernel.Lease, t terms) error {
 	w := store.Wait{
-		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: waitMessage, ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
+		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: WaitMessage, ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
 		Note: t.Message, At: e.World.Now(),
 	}
 	if t.Deadline > 0 {
@@ -408,7 +408,7 @@ func (e *Engine) MessageArrived(tx *store.Tx, row *store.Inbox) error {
 		return err
 	}
 	for _, w := range waits {
-		if w.Kind != waitMessage {
+		if w.Kind != WaitMessage {
 			continue
 		}
 		turn, err := tx.TurnByID(w.Turn)

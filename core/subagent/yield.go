@@ -65,7 +65,7 @@ func (t YieldTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 		if chain == 0 {
 			chain = turn.ID
 		}
-		if want.WaitFor == waitMessage {
+		if want.WaitFor == WaitMessage {
 			return tool.Result{ToolResult: core.ToolResult{Text: `{"status":"yielded","waitFor":"message"}`}, Ends: ends}, nil
 		}
 		batch, err := t.e.batch(tx, scope.Session, chain)
@@ -97,7 +97,7 @@ func parseYield(raw json.RawMessage) (terms, error) {
 	if err := yieldArguments.Read(raw, &p); err != nil {
 		return terms{}, err
 	}
-	t := terms{Message: p.Message, Ack: p.Ack, Deadline: p.Deadline, WaitFor: cmp.Or(p.WaitFor, waitChildren), Join: "all"}
+	t := terms{Message: p.Message, Ack: p.Ack, Deadline: p.Deadline, WaitFor: cmp.Or(p.WaitFor, WaitChildren), Join: "all"}
 	if len(p.Join) > 0 {
 		t.Join = strings.Trim(string(p.Join), `"`) // all, any or a number
 	}

@@ -297,7 +297,11 @@ const (
 	kStatusIdle
 	kStatusSubagentsMore
 	kStatusSubagentsNamed
+	kStatusUntil
 	kStatusWaiting
+	kStatusWaitsChildren
+	kStatusWaitsMessage
+	kStatusWaitsSome
 	kStatusWorking
 	kSteerDone
 	kStopCleared
@@ -695,7 +699,11 @@ var shipped = [...]table{
 		kStatusIdle:                   {other: "idle"},
 		kStatusSubagentsMore:          {other: "Sub-agents: {n:int} active ({names:list} and {more:int} more)"},
 		kStatusSubagentsNamed:         {other: "Sub-agents: {n:int} active ({names:list})"},
+		kStatusUntil:                  {other: "{what}, until {at}"},
 		kStatusWaiting:                {other: "{n:count} messages wait", one: "1 message waits"},
+		kStatusWaitsChildren:          {other: "waits for its sub-agents ({names:list})"},
+		kStatusWaitsMessage:           {other: "waits for a message"},
+		kStatusWaitsSome:              {other: "waits for {n:int} of its sub-agents ({names:list})"},
 		kStatusWorking:                {other: "at work"},
 		kSteerDone:                    {other: "{name} gets this at its next step."},
 		kStopCleared:                  {other: "Cleared {n:count} waiting messages.", one: "Cleared 1 waiting message."},
@@ -1042,7 +1050,11 @@ var shipped = [...]table{
 		kStatusIdle:                   {other: "untätig"},
 		kStatusSubagentsMore:          {other: "Sub-Agenten: {n:int} tätig ({names:list} und {more:int} weitere)"},
 		kStatusSubagentsNamed:         {other: "Sub-Agenten: {n:int} tätig ({names:list})"},
+		kStatusUntil:                  {other: "{what}, bis {at}"},
 		kStatusWaiting:                {other: "{n:count} Nachrichten warten", one: "1 Nachricht wartet"},
+		kStatusWaitsChildren:          {other: "wartet auf seine Sub-Agenten ({names:list})"},
+		kStatusWaitsMessage:           {other: "wartet auf eine Nachricht"},
+		kStatusWaitsSome:              {other: "wartet auf {n:int} seiner Sub-Agenten ({names:list})"},
 		kStatusWorking:                {other: "arbeitet"},
 		kSteerDone:                    {other: "{name} bekommt das beim nächsten Schritt."},
 		kStopCleared:                  {other: "{n:count} wartende Nachrichten entfernt.", one: "1 wartende Nachricht entfernt."},
@@ -1389,7 +1401,11 @@ var shipped = [...]table{
 		kStatusIdle:                   {other: "inactivo"},
 		kStatusSubagentsMore:          {other: "Subagentes: {n:int} activos ({names:list} y {more:int} más)"},
 		kStatusSubagentsNamed:         {other: "Subagentes: {n:int} activos ({names:list})"},
+		kStatusUntil:                  {other: "{what}, hasta {at}"},
 		kStatusWaiting:                {other: "{n:count} mensajes en espera", one: "1 mensaje en espera"},
+		kStatusWaitsChildren:          {other: "espera a sus subagentes ({names:list})"},
+		kStatusWaitsMessage:           {other: "espera un mensaje"},
+		kStatusWaitsSome:              {other: "espera a {n:int} de sus subagentes ({names:list})"},
 		kStatusWorking:                {other: "trabajando"},
 		kSteerDone:                    {other: "{name} lo recibe en su próximo paso."},
 		kStopCleared:                  {other: "Se quitaron {n:count} mensajes en espera.", one: "Se quitó 1 mensaje en espera."},

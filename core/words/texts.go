@@ -1107,8 +1107,26 @@ func (l Language) StatusSubagentsNamed(n int, names []string) string {
 	return l.say(kStatusSubagentsNamed, arg{"n", n}, arg{"names", names})
 }
 
+// StatusUntil is "status.until": {what}, until {at}
+func (l Language) StatusUntil(at string, what string) string {
+	return l.say(kStatusUntil, arg{"at", at}, arg{"what", what})
+}
+
 // StatusWaiting is "status.waiting": {n:count} messages wait
 func (l Language) StatusWaiting(n int) string { return l.say(kStatusWaiting, arg{"n", count(n)}) }
+
+// StatusWaitsChildren is "status.waits-children": waits for its sub-agents ({names:list})
+func (l Language) StatusWaitsChildren(names []string) string {
+	return l.say(kStatusWaitsChildren, arg{"names", names})
+}
+
+// StatusWaitsMessage is "status.waits-message": waits for a message
+func (l Language) StatusWaitsMessage() string { return l.say(kStatusWaitsMessage) }
+
+// StatusWaitsSome is "status.waits-some": waits for {n:int} of its sub-agents ({names:list})
+func (l Language) StatusWaitsSome(n int, names []string) string {
+	return l.say(kStatusWaitsSome, arg{"n", n}, arg{"names", names})
+}
 
 // StatusWorking is "status.working": at work
 func (l Language) StatusWorking() string { return l.say(kStatusWorking) }
