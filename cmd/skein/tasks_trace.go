@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/skein-bot/skein/core/app"
 )
@@ -24,6 +25,12 @@ func showTrace(p printer, t app.TraceView) {
 		}
 		if s.EndedAt > s.At {
 			line += fmt.Sprintf(" (%s)", s.EndedAt.Sub(s.At))
+		}
+		if s.Model != "" {
+			line += " " + inLine(s.Model)
+		}
+		if s.FirstAfter > 0 {
+			line += fmt.Sprintf(" (first after %s)", time.Duration(s.FirstAfter)*time.Millisecond)
 		}
 		if s.TokensIn+s.TokensOut > 0 {
 			line += fmt.Sprintf(" [%d/%d tokens, %s]", s.TokensIn, s.TokensOut, costCell(s.TokensIn+s.TokensOut, s.MicroUSD, s.Unpriced).text)

@@ -143,13 +143,15 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		if err := t.afford(ctx); err != nil {
 			return model.Item{}, model.Usage{}, err
 		}
-		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, c.way.Provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.showing(ctx)})
+		by := model.Call{Model: c.ref, At: t.r.opts.World.Now()}
+		item, usage, err := model.Collect(ctx, t.r.opts.World.Clock, c.way.Provider, req, model.Options{Stall: t.lim.Stall, OnDelta: t.timing(&by, t.showing(ctx))})
 		t.spend(c.ref, usage)
 		if err == nil {
 			err = t.keepable(item)
 		}
 		if err == nil {
-			item.At = t.r.opts.World.Now()
+			item.At, by.Usage = t.r.opts.World.Now(), c.info.Price.Of(usage)
+			item.By = &by
 			return item, usage, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
@@ -162,6 +164,20 @@ func (t *turn) ask(ctx context.Context, c candidate, patience time.Duration) (mo
 		}
 		if err := t.r.opts.World.Clock.Sleep(ctx, wait); err != nil {
 			return item, usage, err
+		}
+	}
+}
+
+// timing notes in a call when the first piece of its answer came, and shows each
+// delta to observe, which may be nil.
+func (t *turn) timing(by *model.Call, observe func(model.Delta)) func(model.Delta) {
+	written := false
+	return func(d model.Delta) {
+		if !written && d.Written() {
+			written, by.FirstAfter = true, t.r.opts.World.Now().Sub(by.At).Milliseconds()
+		}
+		if observe != nil {
+			observe(d)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const Removed = "[removed on request]"
 // and their pairing stay, so that a model can be sent it as before.
 func emptied(i model.Item) model.Item {
 	out := model.Item{
-		Kind: i.Kind, CallID: i.CallID, Tool: i.Tool, Failed: i.Failed, Unknown: i.Unknown, Cut: i.Cut, Dropped: i.Dropped, At: i.At,
+		Kind: i.Kind, CallID: i.CallID, Tool: i.Tool, Failed: i.Failed, Unknown: i.Unknown, Cut: i.Cut, Dropped: i.Dropped, At: i.At, By: i.By,
 	}
 	if i.Text != "" || i.Kind == model.User {
 		out.Text = Removed

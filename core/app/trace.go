@@ -31,13 +31,19 @@ type TraceStep struct {
 	Address string `json:"address,omitempty"`
 	// Ids that the platform gave a message: its receipts.
 	Receipts []string `json:"receipts,omitempty"`
-	// Tokens read, of a turn.
+	// Model that was asked, as <provider>/<model>.
+	Model string `json:"model,omitempty"`
+	// How long it was until the first piece of the model's answer.
+	FirstAfter int64 `json:"firstAfter,omitempty"`
+	// Tokens read, of a model's answer; of a turn those of its answers, of tries that failed and of compactions.
 	TokensIn int64 `json:"tokensIn,omitempty"`
-	// Tokens written, of a turn.
+	// Tokens written, of the same.
 	TokensOut int64 `json:"tokensOut,omitempty"`
-	// Cost of a turn, in millionths of a US dollar.
+	// The part of the tokens read that came from the provider's cache.
+	CacheRead int64 `json:"cacheRead,omitempty"`
+	// Cost, in millionths of a US dollar.
 	MicroUSD int64 `json:"microUsd,omitempty"`
-	// Tokens without a price, of a turn.
+	// Tokens without a price.
 	Unpriced int64 `json:"unpriced,omitempty"`
 }
 
@@ -153,7 +159,7 @@ func (t *tracer) run(run core.Run, level int) ([]TraceStep, error) {
 func (t *tracer) turn(turn store.Turn) ([]TraceStep, error) {
 	out := []TraceStep{{
 		Kind: "turn", At: turn.Started, EndedAt: turn.Ended, State: string(turn.State), Text: fmt.Sprintf("%d (%s)", turn.ID, turn.Kind),
-		TokensIn: turn.TokensIn, TokensOut: turn.TokensOut, MicroUSD: turn.MicroUSD, Unpriced: turn.Unpriced,
+		TokensIn: turn.TokensIn, TokensOut: turn.TokensOut, CacheRead: turn.CacheRead, MicroUSD: turn.MicroUSD, Unpriced: turn.Unpriced,
 	}}
 	rows, err := t.tx.RowsWrittenBy(turn)
 	if err != nil {
@@ -175,12 +181,10 @@ func (t *tracer) turn(turn store.Turn) ([]TraceStep, error) {
 			return nil, err
 		}
 		if item.Kind == model.Assistant {
-			said := []string{model.Text(item)}
 			for _, c := range item.Calls {
 				args[c.ID] = string(c.Args)
-				said = append(said, "→ "+c.Name)
 			}
-			out = append(out, TraceStep{Kind: "model", At: min(free, row.At), EndedAt: row.At, Text: core.Clip(strings.Join(said, " "), traceText)})
+			out = append(out, answerStep(item, row, free))
 		}
 		if item.Kind == model.ToolOutput {
 			c := byCall[item.CallID] // calls whose effect is rows alone have none
@@ -202,6 +206,20 @@ func (t *tracer) turn(turn store.Turn) ([]TraceStep, error) {
 	}
 	slices.SortStableFunc(out, func(a, b TraceStep) int { return cmp.Compare(a.At, b.At) })
 	return out, nil
+}
+
+// answerStep is an answer of the model, which could work since free.
+func answerStep(item model.Item, row store.Row, free core.Millis) TraceStep {
+	said := []string{model.Text(item)}
+	for _, c := range item.Calls {
+		said = append(said, "→ "+c.Name)
+	}
+	s := TraceStep{Kind: "model", At: min(free, row.At), EndedAt: row.At, Text: core.Clip(strings.Join(said, " "), traceText)}
+	if by := item.By; by != nil {
+		s.At, s.Model, s.FirstAfter = by.At, by.Model, by.FirstAfter
+		s.TokensIn, s.TokensOut, s.CacheRead, s.MicroUSD, s.Unpriced = by.TokensIn, by.TokensOut, by.CacheRead, by.MicroUSD, by.Unpriced
+	}
+	return s
 }
 
 // told adds what became of the outcome: its messages with their receipts, and

@@ -39,7 +39,14 @@ func TestTrace(t *testing.T) {
 	require.NotEmpty(t, post.Receipts)
 	require.Equal(t, "console:default:team", post.Address)
 	require.NotZero(t, view.Steps[1].TokensIn)
-	require.Equal(t, int64(60_000), int64(view.Steps[7].EndedAt-view.Steps[7].At), "how long the model took")
+	answer := view.Steps[7]
+	require.Equal(t, int64(60_000), int64(answer.EndedAt-answer.At), "how long the model took")
+	require.Equal(t, "demo/m", answer.Model)
+	require.Equal(t, int64(60_000), answer.FirstAfter, "and how long until its first word")
+	turn := view.Steps[6]
+	require.Positive(t, answer.TokensIn)
+	require.Equal(t, []int64{turn.TokensIn, turn.TokensOut, turn.MicroUSD, turn.Unpriced}, []int64{answer.TokensIn, answer.TokensOut, answer.MicroUSD, answer.Unpriced},
+		"a turn of one answer")
 
 	view, lines = trace("dig")
 	require.Len(t, view.Above, 1)

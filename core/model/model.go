@@ -44,6 +44,9 @@ type Item struct {
 	Calls []core.ToolCall `json:"calls,omitempty"` // Assistant
 	// Thoughts are the reasoning that led to Calls as its service signed it.
 	Thoughts []Thought `json:"thoughts,omitempty"`
+	// By is the call that an Assistant item is the answer of; nil in rows of
+	// versions that did not note it.
+	By *Call `json:"by,omitempty"`
 	// Files came with a User item.
 	Files []File `json:"files,omitempty"`
 	// Cut marks an answer that ended at the token limit, not at its own end.
@@ -75,6 +78,18 @@ type Sender struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"` // its key
 	Run     string `json:"run"`     // that of the answer
+}
+
+// Call is the call of a model that an answer came from.
+type Call struct {
+	Model string `json:"model"` // as "provider/model"
+	// Usage is what this call used and cost; what failed tries before it used is
+	// in the sum of the turn only.
+	core.Usage
+	At core.Millis `json:"at"` // when the model was asked
+	// FirstAfter is how long it was until the first piece of the answer, in
+	// milliseconds.
+	FirstAfter int64 `json:"firstAfter,omitempty"`
 }
 
 // Thought is a piece of reasoning that a service signed. It wants it back as
@@ -174,6 +189,12 @@ type Delta struct {
 	Usage Usage
 	// Cut is set with Done where the answer ended at the token limit.
 	Cut bool
+}
+
+// Written reports whether the delta has a piece of an answer in it: text,
+// reasoning or a call.
+func (d Delta) Written() bool {
+	return d.Text != "" || d.Think != "" || d.Call != nil || d.Thought != nil
 }
 
 // Provider calls models of one service. Stream is called by turns, from many
