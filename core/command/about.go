@@ -181,15 +181,13 @@ func (s Set) liveText(tx *store.Tx, r Request) (string, error) {
 	if r.Session.ID == 0 {
 		return "", nil
 	}
-	runs, err := tx.RunsOf(r.Session.ID, 0)
+	runs, err := tx.LiveChildrenOf(r.Session.ID)
 	if err != nil {
 		return "", err
 	}
 	var names []string
 	for _, run := range runs {
-		if run.Status.Live() {
-			names = append(names, core.Clip(run.Name(), nameLimit))
-		}
+		names = append(names, core.Clip(run.Name(), nameLimit))
 	}
 	switch n := len(names); {
 	case n == 0:

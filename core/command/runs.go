@@ -368,6 +368,17 @@ func (s Set) tasks(tx *store.Tx, r Request) (Reply, error) {
 	return Reply{Text: list(r.Language, r.Language.TasksHead(active, len(all)), rows, untold)}, nil
 }
 
+// tasksOf returns the runs of one session's that tree wants.
+func tasksOf(tx *store.Tx, session int64, recent core.Millis) ([]core.Run, error) {
+	runs, err := tx.RunsOf(session, recent)
+	if err != nil {
+		return nil, err
+	}
+	runs = slices.DeleteFunc(runs, func(r core.Run) bool { return !r.Status.Live() && r.EndedAt < recent || r.Delivery == core.DeliveryBlocked })
+	untold, err := tx.BlockedRunsOf(session, treeLimit)
+	return append(runs, untold...), err
+}
+
 // tree returns the runs below the conversation's session that are active,
 // ended a short while ago, or were never told, newest first.
 func tree(tx *store.Tx, r Request) ([]core.Run, error) {
@@ -379,16 +390,16 @@ func tree(tx *store.Tx, r Request) ([]core.Run, error) {
 	for len(level) > 0 && len(out) < treeLimit {
 		var next []int64
 		for _, session := range level {
-			runs, err := tx.RunsOf(session, 0)
+			runs, err := tasksOf(tx, session, target.Recent(r.Now))
 			if err != nil {
 				return nil, err
 			}
-			for _, run := range runs {
-				if run.Status.Live() || run.EndedAt >= target.Recent(r.Now) || run.Delivery == core.DeliveryBlocked {
-					out = append(out, run)
-				}
-				next = append(next, run.Session)
+			out = append(out, runs...)
+			below, err := tx.AskingBelow(session)
+			if err != nil {
+				return nil, err
 			}
+			next = append(next, below...)
 		}
 		level = next
 	}

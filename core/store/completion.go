@@ -73,16 +73,10 @@ func (tx *Tx) ReissueOutbox(old Outbox, key string, now core.Millis) (id int64, 
 	return id, true, err
 }
 
-// SettleAsked records that nobody is to be told the outcomes of the runs that a
-// session asked for and that are on their way to it: a person stopped it.
-func (tx *Tx) SettleAsked(requester int64) error {
-	return tx.later(`UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND delivery = 'session_queued'`, requester)
-}
-
 // ToolsOfRun returns the names of the tools that a run has called, but for
 // those whose effect is rows of the store.
 func (tx *Tx) ToolsOfRun(run string) ([]string, error) {
-	return all(tx, scanText, `SELECT DISTINCT s.tool FROM step AS s JOIN turn AS t ON t.id = s.turn_id WHERE t.run_id = $1 ORDER BY s.tool`, run)
+	return all(tx, scanText, `SELECT DISTINCT s.tool FROM step AS s JOIN turn AS t ON t.id = s.turn_id WHERE t.run_id = $1 AND t.run_id <> '' ORDER BY s.tool`, run)
 }
 
 func scanText(s scanner) (text string, err error) {

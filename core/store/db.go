@@ -33,6 +33,7 @@ type DB struct {
 	once   sync.Once
 	closed atomic.Bool
 	stats  batchStats
+	watch  atomic.Pointer[func(Statement)]
 }
 
 // Options open a store.

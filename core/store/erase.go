@@ -73,8 +73,8 @@ func (e *Erasure) Session(id int64) {
 		`DELETE FROM step WHERE ` + turns, `DELETE FROM withheld WHERE ` + turns, `UPDATE attachment SET state = 'gone' WHERE session_id = $1`, `DELETE FROM intent WHERE ` + turns, `DELETE FROM wait WHERE session_id = $1`,
 		`DELETE FROM session_setting WHERE session_id = $1`,
 		`DELETE FROM spawn_key WHERE run_id IN (SELECT id FROM run WHERE session_id = $1)`,
-		`UPDATE session SET parent_id = 0 WHERE parent_id = $1`,
-		`UPDATE session SET fork_session = 0, fork_generation = 0, fork_row = 0 WHERE fork_session = $1`,
+		`UPDATE session SET parent_id = 0 WHERE parent_id = $1 AND parent_id > 0`,
+		`UPDATE session SET fork_session = 0, fork_generation = 0, fork_row = 0 WHERE fork_session = $1 AND fork_session > 0`,
 		`UPDATE run SET requester_key = '' WHERE requester_id = $1`,
 	} {
 		e.exec(query, id)

@@ -223,7 +223,7 @@ func SourceOf(at core.Address, message string) string {
 // held, or ErrNotFound.
 func (tx *Tx) InboxBySource(source string) (Inbox, error) {
 	return locked(tx, func() (Inbox, error) {
-		return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND state IN ('queued', 'held')
+		return first(tx, scanInbox, `SELECT `+inboxColumns+` FROM inbox WHERE source = $1 AND source <> '' AND state IN ('queued', 'held')
 			ORDER BY id DESC LIMIT 1`, source)
 	}, func(r Inbox) int64 { return r.Session })
 }

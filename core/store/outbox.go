@@ -203,7 +203,7 @@ func (tx *Tx) DismissOutbox(id int64, now core.Millis) (ok bool, err error) {
 // progress only) and returns how many.
 func (tx *Tx) WithdrawOutbox(session int64, now core.Millis) (int64, error) {
 	return tx.exec(`UPDATE outbox SET state = 'withdrawn', ended_at = $2 WHERE session_id = $1 AND state = 'queued'
-		AND kind IN ('final', 'progress', 'notice')`, session, int64(now))
+		AND state IN ('queued', 'sending') AND kind IN ('final', 'progress', 'notice')`, session, int64(now))
 }
 
 // InsertSentPart records the platform's id of one part of a message.

@@ -241,7 +241,7 @@ func (p *postgres) read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	err = fn(&Tx{db: p.db, q: run, world: p.db.world})
+	err = fn(&Tx{db: p.db, q: p.db.watched(run, noPages), world: p.db.world})
 	if run.broken != nil {
 		return p.runError(errors.Join(run.broken, err))
 	}

@@ -68,7 +68,7 @@ func (p *postgres) once(u *Pending, slot **pgx.Conn) (err error, again bool) { /
 		p.rehearse(u, conn)
 	}
 	run := newPgRunner(conn, false)
-	u.tx = &Tx{db: p.db, q: run, world: p.db.world, writable: true, unit: u}
+	u.tx = &Tx{db: p.db, q: p.db.watched(run, noPages), world: p.db.world, writable: true, unit: u}
 	if err = u.call(); err == nil {
 		err = p.db.world.Err()
 	}

@@ -92,24 +92,6 @@ func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
 	return n, err
 }
 
-// RunsOf returns the sub-agents that a session asked for and that ended since a
-// time, all live ones, and those whose session is still bound, in spawn order.
-func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
-	// Each part has an index of its own: a chat keeps its finished children for
-	// long. A session that is bound is not archived.
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE id IN (
-		SELECT id FROM run WHERE requester_id = $1 AND `+live+`
-		UNION SELECT id FROM run WHERE requester_id = $1 AND ended_at >= $2
-		UNION SELECT child.id FROM session JOIN binding ON binding.session_id = session.id AND binding.status <> 'ended'
-			JOIN run AS child ON child.session_id = session.id
-			WHERE session.parent_id = $1 AND session.archived_at = 0 AND child.requester_id = $1)
-		AND kind <> 'send' ORDER BY ordinal`, requester, int64(since))
-}
-
-// ChildrenOfRun returns the runs that a run asked for, in spawn order.
-func (tx *Tx) ChildrenOfRun(run string) ([]core.Run, error) {
-	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE requester_run = $1 ORDER BY ordinal`, run)
-}
 
 // ChildrenOfChain returns the runs that a chain of turns of a session spawned,
 // in spawn order.

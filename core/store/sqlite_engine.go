@@ -114,7 +114,16 @@ func (e *sqlite) closeHandles() error {
 func (e *sqlite) read(ctx context.Context, fn func(tx *Tx) error) error {
 	e.readers <- struct{}{}
 	defer func() { <-e.readers }()
-	sqlTx, err := e.reads.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
+	begin, pages := e.reads.BeginTx, noPages
+	if e.db.watch.Load() != nil {
+		conn, err := e.reads.Conn(context.Background())
+		if err != nil {
+			return fmt.Errorf("store: read: %w", err)
+		}
+		defer conn.Close()
+		begin, pages = conn.BeginTx, pagesOf(conn)
+	}
+	sqlTx, err := begin(context.Background(), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		if e.db.closed.Load() {
 			return ErrClosed
@@ -125,7 +134,7 @@ func (e *sqlite) read(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return fn(&Tx{db: e.db, q: &readRunner{tx: sqlTx, stmts: e.stmts}, world: e.db.world})
+	return fn(&Tx{db: e.db, q: e.db.watched(&readRunner{tx: sqlTx, stmts: e.stmts}, pages), world: e.db.world})
 }
 
 func (e *sqlite) submit(ctx context.Context, p *Pending) {

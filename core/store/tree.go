@@ -15,7 +15,10 @@ func (tx *Tx) Descendants(session int64) ([]core.Run, error) {
 	trees, err := all(tx, func(s scanner) (root string, err error) {
 		err = s.Scan(&root)
 		return root, err
-	}, `SELECT DISTINCT root_run_id FROM run WHERE requester_id = $1`, session)
+	}, // From one root to the next: there are few, of however many runs.
+		`WITH RECURSIVE roots (root) AS (SELECT MIN(root_run_id) FROM run WHERE requester_id = $1
+			UNION ALL SELECT (SELECT MIN(root_run_id) FROM run WHERE requester_id = $1 AND root_run_id > roots.root) FROM roots WHERE roots.root IS NOT NULL)
+		SELECT root FROM roots WHERE root IS NOT NULL`, session)
 	if err != nil {
 		return nil, err
 	}

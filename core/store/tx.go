@@ -120,7 +120,11 @@ func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any
 // note tells the engine of an error that a statement reported late, with its
 // rows.
 func (tx *Tx) note(err error) error {
-	if r, ok := tx.q.(*pgRunner); ok {
+	run := tx.q
+	if w, ok := run.(*watchedRunner); ok {
+		run = w.run
+	}
+	if r, ok := run.(*pgRunner); ok {
 		return r.note(err)
 	}
 	return err

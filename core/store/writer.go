@@ -29,10 +29,11 @@ type writer struct {
 	keep  *sql.Stmt
 	back  *sql.Stmt
 	batch []*Pending
+	pages func() int // that conn looked at
 }
 
 func newWriter(ctx context.Context, e *sqlite, conn *sql.Conn) (*writer, error) {
-	w := &writer{e: e, db: e.db, conn: conn, run: &connRunner{conn: conn, stmts: make(map[string]*sql.Stmt)}}
+	w := &writer{e: e, db: e.db, conn: conn, pages: pagesOf(conn), run: &connRunner{conn: conn, stmts: make(map[string]*sql.Stmt)}}
 	for _, s := range []struct {
 		to  **sql.Stmt
 		sql string
@@ -139,7 +140,7 @@ func (w *writer) unit(p *Pending) error {
 	if _, err := w.save.ExecContext(bg); err != nil {
 		return err
 	}
-	p.tx = &Tx{db: w.db, q: w.run, world: w.db.world, writable: true}
+	p.tx = &Tx{db: w.db, q: w.db.watched(w.run, w.pages), world: w.db.world, writable: true}
 	p.ferr = p.call()
 	if p.ferr == nil {
 		if _, err := w.keep.ExecContext(bg); err != nil {
@@ -165,7 +166,7 @@ func (w *writer) rehearse(p *Pending) error {
 	if _, err := w.save.ExecContext(bg); err != nil {
 		return err
 	}
-	p.tx = &Tx{db: w.db, q: w.run, world: w.db.world, writable: true, rehearsal: true}
+	p.tx = &Tx{db: w.db, q: w.db.watched(w.run, w.pages), world: w.db.world, writable: true, rehearsal: true}
 	_ = p.call() // the next run tells
 	if _, err := w.back.ExecContext(bg); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (w *writer) rehearse(p *Pending) error {
 // nothing before it that a rollback would take along.
 func (w *writer) alone(p *Pending) error {
 	bg := context.Background()
-	p.tx = &Tx{db: w.db, q: w.run, world: w.db.world, writable: true}
+	p.tx = &Tx{db: w.db, q: w.db.watched(w.run, w.pages), world: w.db.world, writable: true}
 	if p.ferr = p.call(); p.ferr == nil {
 		w.batch = append(w.batch, p)
 		close(p.ran)

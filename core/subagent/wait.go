@@ -325,22 +325,11 @@ func (e *Engine) RunDue(tx *store.Tx, t store.Timer, now core.Millis) error {
 // park makes a run wait whose turn ended while children of it live: it is
 // woken once, when all have settled, and then tells its own result.
 func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Outcome) (parked bool, err error) {
-	children, err := tx.ChildrenOfRun(run.ID)
+	open, err := tx.OpenChildrenOfRun(l.Session.ID, run.ID)
 	if err != nil {
 		return false, err
 	}
-	var open []core.Run
-	for _, r := range children {
-		waiting := r.Status.Live()
-		if !waiting {
-			if waiting, err = tx.CompletionPending(l.Session.ID, r.ID); err != nil {
-				return false, err
-			}
-		}
-		if waiting && r.Spec.ExpectsCompletion {
-			open = append(open, r)
-		}
-	}
+	open = slices.DeleteFunc(open, func(r core.Run) bool { return !r.Spec.ExpectsCompletion })
 	if len(open) == 0 {
 		return false, nil
 	}

@@ -115,8 +115,15 @@ func (f Finder) All() ([]Target, error) {
 	return slices.Concat(children, below), err
 }
 
+func (f Finder) runsOf(session int64) ([]core.Run, error) {
+	if f.Since == 0 {
+		return f.Tx.OpenRunsOf(session)
+	}
+	return f.Tx.RunsOf(session, f.Since)
+}
+
 func (f Finder) childrenOf(session int64) ([]Target, error) {
-	runs, err := f.Tx.RunsOf(session, f.Since)
+	runs, err := f.runsOf(session)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +187,14 @@ func (f Finder) below(children []Target) ([]Target, error) {
 	return out, err
 }
 
-// sessionsBelow returns the sessions that a session asked for, ever, and that
-// were not walked yet.
-func (f Finder) sessionsBelow(session int64, walked map[int64]bool) ([]int64, error) {
-	runs, err := f.Tx.RunsOf(session, 0)
-	var out []int64
-	for _, run := range runs {
-		if !walked[run.Session] {
-			walked[run.Session] = true
-			out = append(out, run.Session)
+// sessionsBelow returns the sessions that a session asked for, ever, that asked
+// for something themselves, and that were not walked yet.
+func (f Finder) sessionsBelow(session int64, walked map[int64]bool) (out []int64, err error) {
+	below, err := f.Tx.AskingBelow(session)
+	for _, id := range below {
+		if !walked[id] {
+			walked[id] = true
+			out = append(out, id)
 		}
 	}
 	return out, err

@@ -67,6 +67,7 @@ func Run(t *testing.T, b Backend) {
 		{"Restores", testRestores},
 		{"Descendants", testDescendants},
 		{"RunLists", testRunLists},
+		{"Children", testChildren},
 		{"RunEnds", testRunEnds},
 		{"RunDelivery", testRunDelivery},
 		{"RunResumes", testRunResumes},
