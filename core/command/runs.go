@@ -374,7 +374,9 @@ func tasksOf(tx *store.Tx, session int64, recent core.Millis) ([]core.Run, error
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r core.Run) bool { return !r.Status.Live() && r.EndedAt < recent || r.Delivery == core.DeliveryBlocked })
+	runs = slices.DeleteFunc(runs, func(r core.Run) bool {
+		return !r.Status.Live() && r.EndedAt < recent || r.Delivery == core.DeliveryBlocked
+	})
 	untold, err := tx.BlockedRunsOf(session, treeLimit)
 	return append(runs, untold...), err
 }

@@ -92,7 +92,6 @@ func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
 	return n, err
 }
 
-
 // ChildrenOfChain returns the runs that a chain of turns of a session spawned,
 // in spawn order.
 func (tx *Tx) ChildrenOfChain(requester, chain int64) ([]core.Run, error) {
