@@ -26,8 +26,7 @@ seven days. Without a gateway it looks at the store, and says that none runs.
 
 It says what it would mend and changes nothing. With --fix it mends that first:
 it takes agents that are not configured out of allowAgents in the configuration
-file, and mends the ledger of tasks as "skein tasks maintenance --apply" does,
-which needs a running gateway.
+file, and mends the ledger of tasks as "skein tasks maintenance --apply" does.
 
 It exits 1 where something is wrong. Notices alone are not wrong.`,
 		RunE: does(func(ctx context.Context, _ []string) error {

@@ -23,8 +23,8 @@ func (e *env) fix(ctx context.Context, quiet bool) error {
 	}
 	done, err := e.maintain(ctx, true)
 	switch {
-	case core.ErrorCode(err) == "gateway_down":
-		fmt.Fprintln(p.w, "left   the ledger of tasks: no gateway is running (start it with `skein run`)")
+	case core.ErrorCode(err) != "":
+		fmt.Fprintf(p.w, "left   the ledger of tasks: %s\n", oneLine(err))
 	case err != nil:
 		return err
 	default:

@@ -59,6 +59,7 @@ func (l leakChecked) Run() int {
 //	reload FOLDER           the gateway reads its configuration again
 //	task FILE NAME          sets NAME to the id of the first task of a list in JSON
 //	untold FILE ID RESULT   ends that task of the store of a configuration; nobody was told
+//	lose FILE ID            nothing moves that running task of it any more
 //	newer STORE             the SQLite store was written by a newer version
 //	openai                  a model service; sets OPENAI_BASE_URL and OPENAI_API_KEY
 //	anthropic               another; sets ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
@@ -109,7 +110,7 @@ func scripts(dir string, stores func(*testscript.Env) error) testscript.Params {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "ready": scriptReady, "await": scriptAwait, "newer": scriptNewer, "reload": scriptReload, "task": scriptTask,
-			"untold": scriptUntold,
+			"untold": scriptUntold, "lose": scriptLose,
 			"openai": scriptOpenAI, "anthropic": scriptAnthropic,
 		},
 		Setup: func(e *testscript.Env) error {
@@ -190,7 +191,30 @@ func scriptTask(ts *testscript.TestScript, _ bool, args []string) {
 // scriptUntold ends a task in the store of a configuration, which no gateway has
 // open, as one whose outcome nobody was told.
 func scriptUntold(ts *testscript.TestScript, _ bool, args []string) {
-	e := &env{stdout: io.Discard, stderr: io.Discard, lookup: os.LookupEnv, clock: clock.Real{}, configFlag: ts.MkAbs(args[0]), dir: ts.MkAbs(".")}
+	scriptChange(ts, args[0], args[1], func(tx *store.Tx, run core.Run, now core.Millis) error {
+		if _, err := tx.EndRun(run.ID, core.RunOK, "", args[2], false, core.DeliveryPending, now); err != nil {
+			return err
+		}
+		return tx.SetDelivery(run.ID, core.DeliveryBlocked, "", now)
+	})
+}
+
+func scriptLose(ts *testscript.TestScript, _ bool, args []string) {
+	scriptChange(ts, args[0], args[1], func(tx *store.Tx, run core.Run, now core.Millis) error {
+		turn, err := tx.RunningTurn(run.Session)
+		if err != nil {
+			return err
+		}
+		if err := tx.EndTurn(turn.ID, store.TurnDead, "", core.Usage{}, now); err != nil {
+			return err
+		}
+		return tx.ReleaseSession(run.Session, false, now)
+	})
+}
+
+// scriptChange changes a task of the store of a configuration.
+func scriptChange(ts *testscript.TestScript, file, task string, change func(tx *store.Tx, run core.Run, now core.Millis) error) {
+	e := &env{stdout: io.Discard, stderr: io.Discard, lookup: os.LookupEnv, clock: clock.Real{}, configFlag: ts.MkAbs(file), dir: ts.MkAbs(".")}
 	cfg, err := e.load()
 	ts.Check(err)
 	where, err := store.ParseURL(cfg.Store.URL.Reveal())
@@ -199,15 +223,11 @@ func scriptUntold(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := store.Open(context.Background(), where)
 	ts.Check(err)
 	err = db.Write(context.Background(), func(tx *store.Tx) error {
-		run, err := tx.RunByTask(args[1])
+		run, err := tx.RunByTask(task)
 		if err != nil {
 			return err
 		}
-		now := where.World.Now()
-		if _, err := tx.EndRun(run.ID, core.RunOK, "", args[2], false, core.DeliveryPending, now); err != nil {
-			return err
-		}
-		return tx.SetDelivery(run.ID, core.DeliveryBlocked, "", now)
+		return change(tx, run, where.World.Now())
 	})
 	ts.Check(errors.Join(err, db.Close()))
 }

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/skein-bot/skein/core"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/subagent"
+	"github.com/skein-bot/skein/core/world"
 )
 
 func tasksAudit(e *env) *cobra.Command {
@@ -119,8 +122,9 @@ func tasksMaintenance(e *env) *cobra.Command {
 It ends runs that nothing moves and tells who asked, blocks outcomes that are
 stuck on their way, puts times in order, plans archives that nobody planned, lets
 go of outcomes that were blocked for seven days, and prunes what
-session.retention keeps no longer. The gateway does most of it by itself.
---apply needs a running gateway.`,
+session.retention keeps no longer. The gateway does most of it by itself. Where none
+runs, --apply takes the store for itself meanwhile, and who is to be told is told
+after the next start.`,
 		RunE: does(func(ctx context.Context, _ []string) error {
 			done, err := e.maintain(ctx, apply)
 			if err != nil {
@@ -138,14 +142,31 @@ session.retention keeps no longer. The gateway does most of it by itself.
 	return cmd
 }
 
-// maintain mends the ledger, or says what that would do.
+// maintain mends the ledger, or says what that would do. Where no gateway runs it
+// is mended in the store.
 func (e *env) maintain(ctx context.Context, apply bool) (done app.MaintenanceView, err error) {
-	if apply {
-		err = e.tell(ctx, "/tasks/maintenance", &done)
-	} else {
+	if !apply {
 		err = e.ask(ctx, "/tasks/maintenance", nil, &done)
+		return done, err
 	}
-	return done, err
+	err = e.tell(ctx, "/tasks/maintenance", &done)
+	if core.ErrorCode(err) != "gateway_down" || e.isScript() {
+		return done, err
+	}
+	if done, err = e.maintain(ctx, false); err != nil {
+		return done, err
+	}
+	if len(done.Actions) == 0 { // the store is left alone
+		done.Applied = true
+		return done, nil
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return done, err
+	}
+	return app.MaintainAtRest(ctx, app.Options{
+		Config: cfg, ConfigOptions: e.configOptions(), World: world.New(e.clock, nil, rand.Uint64()),
+	})
 }
 
 func showMaintenance(p printer, m app.MaintenanceView, how string) {

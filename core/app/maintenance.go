@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -134,6 +135,20 @@ func (a *App) Maintain(ctx context.Context) (MaintenanceView, error) {
 	}
 	plan.Applied = true
 	return plan, nil
+}
+
+// MaintainAtRest is App.Maintain for a store that no gateway serves. It opens the
+// store as New does, under its lock, and brings it to this version; no account is
+// connected and no turn begins. What is to be told waits in the outbox and in the
+// inboxes for the next start; on PostgreSQL other nodes take it at once. Of the
+// options the channels may be left out.
+func MaintainAtRest(ctx context.Context, o Options) (MaintenanceView, error) {
+	a, err := New(o)
+	if err != nil {
+		return MaintenanceView{}, err
+	}
+	done, err := a.Maintain(ctx)
+	return done, errors.Join(err, a.Stop(ctx))
 }
 
 // prune removes what is too old, batch by batch.

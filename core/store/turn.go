@@ -51,8 +51,8 @@ type Turn struct {
 	// WorkedFrom is since when it is in work without an orderly stop, 0 while it
 	// lies where one put it (Checkpoint).
 	WorkedFrom core.Millis
-	Ended   core.Millis
-	Detail  string
+	Ended      core.Millis
+	Detail     string
 }
 
 const turnColumns = `id, session_id, generation, chain, request, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence, attempts, seq,
