@@ -34,7 +34,10 @@ func whileBusy(b *testing.B, storeURL string) {
 		{ when: { task: "/busy/" }, delay: "1h", say: "NO_REPLY" },
 		{ when: { lastTool: "sessions_spawn" }, say: "NO_REPLY" },
 	] }`, nil)
-	guide(b, r)
+	const threads = 64 // so that none has a history that takes long to read
+	for i := range threads {
+		guide(b, r, fmt.Sprint("thread", i))
+	}
 	for i := range 7 {
 		require.NoError(b, r.intake.Receive(b.Context(), core.Message{
 			ID: fmt.Sprint("spawn", i), Event: core.EventMessage, Kind: core.Group, Text: fmt.Sprint("message ", i+1), Author: core.Author{ID: "u"},
@@ -49,26 +52,29 @@ func whileBusy(b *testing.B, storeURL string) {
 			return err
 		}))
 	}
+	for i := range threads {
+		r.send(b, fmt.Sprint("thread", i))
+	}
 	var toModel []time.Duration
 	for b.Loop() {
-		_, m, _ := r.send(b, "thread")
+		_, m, _ := r.send(b, fmt.Sprint("thread", len(toModel)%threads))
 		toModel = append(toModel, m)
 	}
 	b.ReportMetric(float64(quantile(toModel, .5).Microseconds()), "model-p50-µs")
 	b.ReportMetric(float64(quantile(toModel, .99).Microseconds()), "model-p99-µs")
 }
 
-// guide makes a sub-agent that lives at the place "thread".
-func guide(b *testing.B, r *rig) {
+// guide makes a sub-agent that lives at a place.
+func guide(b *testing.B, r *rig, place string) {
 	b.Helper()
 	now := core.ToMillis(time.Now())
 	require.NoError(b, r.app.DB().Write(b.Context(), func(tx *store.Tx) error {
-		s, err := tx.InsertSession(store.Session{Key: core.SubagentKey("main", "guide").String(), Agent: "main", Kind: core.SessionSubagent, CreatedAt: now, UsedAt: now})
+		s, err := tx.InsertSession(store.Session{Key: core.SubagentKey("main", place).String(), Agent: "main", Kind: core.SessionSubagent, CreatedAt: now, UsedAt: now})
 		if err != nil {
 			return err
 		}
 		return tx.InsertBinding(core.Binding{
-			ID: "guide", Address: core.Address{Channel: "console", Account: "default", Conversation: "thread"}, Session: s.ID, SessionKey: s.Key, Agent: "main",
+			ID: place, Address: core.Address{Channel: "console", Account: "default", Conversation: place}, Session: s.ID, SessionKey: s.Key, Agent: "main",
 			Status: core.BindingActive, Target: core.TargetSubagent, BoundAt: now, LastActivity: now, Due: now.Add(24 * time.Hour),
 		})
 	}))

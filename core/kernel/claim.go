@@ -35,6 +35,7 @@ type Lease struct {
 	node       string
 	claim      *store.Pending
 	more       bool
+	behind     bool // messages queued behind the turn
 	nextLane   store.Lane
 	nextUrgent bool
 }
@@ -310,13 +311,15 @@ func (l *Lease) StepWith(ctx context.Context, also []int64, fn func(tx *store.Tx
 func (l *Lease) Durable() error { return l.claim.Wait() }
 
 // Release gives the session up inside the transaction that ends the turn, and
-// looks once more for rows: what came meanwhile gets the next turn.
+// looks once more for rows: what came meanwhile gets the next turn. What comes
+// from then on did not queue behind the turn.
 func (l *Lease) Release(tx *store.Tx) error {
 	rows, err := tx.QueuedInbox(l.Session.ID, claimBatch)
 	if err != nil {
 		return err
 	}
 	l.more = len(rows) > 0
+	l.behind = slices.ContainsFunc(rows, func(r store.Inbox) bool { return r.Kind == store.InboxMessage || r.Kind == store.InboxDropped })
 	if l.more {
 		l.nextLane, l.nextUrgent = laneOfRows(rows)
 	}

@@ -31,6 +31,7 @@ type runner struct {
 	maxLane map[store.Lane]int
 	turns   []string // bodies of each turn, joined
 	hook    func(ctx context.Context, l *kernel.Lease) error
+	ended   func(text string) // called once a turn has ended, before it is over for the kernel
 	overlap bool
 }
 
@@ -57,7 +58,11 @@ func (r *runner) RunTurn(ctx context.Context, l *kernel.Lease) error {
 			return err
 		}
 	}
-	return end(ctx, l)
+	err := end(ctx, l)
+	if r.ended != nil {
+		r.ended(text)
+	}
+	return err
 }
 
 func end(ctx context.Context, l *kernel.Lease) error {
@@ -211,6 +216,27 @@ func TestMessagesBehindATurnAreDebounced(t *testing.T) {
 		sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"a", "bc"}, g.r.seen())
+	})
+}
+
+// A person who writes as soon as the answer is there does not wait as one who
+// wrote before it: nothing queued behind the turn, though the kernel still has it
+// in hand.
+func TestAMessageRightAfterATurnIsNotDebounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, place(t))
+		defer g.close()
+		g.r.ended = func(text string) {
+			if text == "a" {
+				g.send("k", "b", nil)
+				sleep(time.Millisecond)
+			}
+		}
+		g.start()
+		g.send("k", "a", nil)
+		sleep(100 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b"}, g.r.seen())
 	})
 }
 

@@ -26,7 +26,7 @@ type entry struct {
 	fence   int64   // of the turn that runs, 0 before its claim
 	again   *wakeUp // while running, nil if there was none
 	local   bool    // woken by this node, not by another one's hint
-	follows bool    // the last thing it did was a turn
+	follows bool    // messages queued behind its last turn
 	fails   int     // consecutive failures of claim or turn
 	slot    *lane   // whose slot it has, nil while it rests
 	cancel  context.CancelCauseFunc
@@ -131,7 +131,7 @@ func (k *Kernel) start(e *entry, l *lane) {
 // outcome is what a served session needs next.
 type outcome struct {
 	again  bool          // more rows wait
-	ran    bool          // a turn ran
+	behind bool          // messages queued behind the turn that ran
 	theirs bool          // another node owns the session
 	lane   store.Lane    // of what waits
 	urgent bool          // it is a resumed run
@@ -147,7 +147,7 @@ func (k *Kernel) finish(e *entry, out outcome) {
 		e.slot.running--
 	}
 	e.state, e.slot, e.cancel = entryIdle, nil, nil
-	e.follows = out.ran || e.follows && out.delay > 0
+	e.follows = out.behind || e.follows && out.delay > 0
 	switch {
 	case out.err != nil && !k.stopping && k.opts.World.Err() == nil:
 		e.fails++

@@ -31,7 +31,7 @@ func (k *Kernel) serve(ctx context.Context, e *entry, follows bool) (out outcome
 	if errors.Is(context.Cause(ctx), ErrNotStarted) || errors.Is(err, store.ErrFenced) || errors.Is(err, ErrStopping) || errors.Is(err, store.ErrNodeLost) {
 		err = nil // somebody else decides about this session now
 	}
-	return outcome{again: lease.more, ran: true, lane: lease.nextLane, urgent: lease.nextUrgent, err: err}
+	return outcome{again: lease.more, behind: lease.behind, lane: lease.nextLane, urgent: lease.nextUrgent, err: err}
 }
 
 // guard turns a panic of the runner into an error.
