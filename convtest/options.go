@@ -56,8 +56,10 @@ type Options struct {
 	// Store is a PostgreSQL database in which each play has a store of its own,
 	// in schemas that are dropped at the end; "" plays on SQLite.
 	Store string
-	// places are those schemas.
-	places *store.Scratches
+	// places are those schemas, and template is what the SQLite stores begin as;
+	// nil runs the migrations for each.
+	places   *store.Scratches
+	template *store.Template
 }
 
 // start is when every script begins: a Monday morning in UTC.

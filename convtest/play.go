@@ -116,9 +116,13 @@ func (p *play) run(ctx context.Context) (result played, err error) {
 
 // place decides where the play keeps its store.
 func (p *play) place(ctx context.Context) (err error) {
-	p.storeURL = "sqlite:" + filepath.Join(p.state, "skein.db")
 	if p.opts.places == nil {
-		return nil
+		path := filepath.Join(p.state, "skein.db")
+		p.storeURL = "sqlite:" + path
+		if p.opts.template == nil || p.opts.StateDir != "" {
+			return nil
+		}
+		return p.opts.template.Copy(path)
 	}
 	if p.scratch, err = p.opts.places.Take(ctx); err == nil {
 		p.storeURL = p.scratch.URL
@@ -211,7 +215,7 @@ func (p *play) newApp(w *world.World) (App, error) {
 	for _, ch := range p.channels {
 		entries = append(entries, ch.entry)
 	}
-	var keep store.Options
+	keep := store.Options{Scratch: p.opts.StateDir == ""}
 	if p.scratch != nil {
 		keep.Conns = p.scratch.Conns
 	}

@@ -97,6 +97,8 @@ func Run(ctx context.Context, o Options) (sum Summary, err error) {
 			return Summary{}, err
 		}
 		defer func() { err = errors.Join(err, o.places.Close(context.WithoutCancel(ctx))) }()
+	} else if o.template, err = store.NewTemplate(ctx); err != nil {
+		return Summary{}, err
 	}
 	sum = Summary{Seed: o.Seed}
 	out := newReporter(o, files)

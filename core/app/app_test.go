@@ -18,7 +18,6 @@ import (
 	"github.com/skein-bot/skein/config"
 	"github.com/skein-bot/skein/core/app"
 	"github.com/skein-bot/skein/core/clock"
-	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
 )
 
@@ -50,7 +49,7 @@ func newHome(t *testing.T, rules string) *home {
 	t.Helper()
 	h := &home{t: t, dir: t.TempDir()}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "model.json5"), []byte(rules), 0o600))
-	h.store = pgtest.StoreURL(t, "skein.db")
+	h.store = pgtest.StoreURL(t, filepath.Join(h.dir, "skein.db"))
 	h.configure(baseConfig)
 	var err error
 	h.hub, err = console.Open(console.Options{Clock: clock.Real{}})
@@ -73,7 +72,9 @@ func (h *home) start() {
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log, Store: store.Options{MaxPages: h.pages, Rehearse: pgtest.Rehearse()}})
+	opts := pgtest.Manner()
+	opts.MaxPages = h.pages
+	h.app, err = app.New(app.Options{Config: cfg, Channels: channels.New(console.Entry(h.hub)), Log: log, Store: opts})
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.app.Start(h.t.Context()))
 }

@@ -146,7 +146,7 @@ func (s *scene) begin() error {
 	o := app.Options{
 		Config: s.config(), Channels: channels.New(s.channel()), World: s.world, Log: testLog(),
 		Scripted: func(string) scripted.Options { return scripted.Options{State: s.state, OnRequest: s.requests.add} },
-		Store:    store.Options{Rehearse: pgtest.Rehearse()},
+		Store:    pgtest.Manner(),
 	}
 	if s.options != nil {
 		s.options(&o)

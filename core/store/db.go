@@ -57,6 +57,10 @@ type Options struct {
 	// does that collides with another one: tests find with it what may not run
 	// again.
 	Rehearse bool
+	// Scratch says that the store is thrown away: SQLite does not wait for the
+	// disk, so what was committed survives the end of the process and not a power
+	// cut. It is for tests and plays of scripts.
+	Scratch bool
 	// Conns keeps the connections to PostgreSQL when the store is closed; nil
 	// closes them. It is for tests that open many stores.
 	Conns *Conns

@@ -25,8 +25,9 @@
 // unit of the batch fails with ErrCommit.
 //
 // WAL with synchronous=FULL: a unit that Write said is committed survives a
-// power cut. The process holds an exclusive lock on <path>.lock, so a second
-// process gets ErrLocked, which names the holder.
+// power cut, except in a store that is thrown away (Options.Scratch). The
+// process holds an exclusive lock on <path>.lock, so a second process gets
+// ErrLocked, which names the holder.
 //
 // # PostgreSQL: row locks
 //

@@ -59,6 +59,7 @@ func TestPostgres(t *testing.T) {
 	})
 	t.Run("PositionsTakenTogether", func(t *testing.T) { testPositionsTakenTogether(t, s) })
 	t.Run("Leases", func(t *testing.T) { testLeases(t, pgtest.New(t, s)) })
+	t.Run("ScratchIsAsNew", func(t *testing.T) { testScratchIsAsNew(t, s) })
 	t.Run("UnitsThatRunAgain", func(t *testing.T) { testUnitsThatRunAgain(t, s) })
 }
 

@@ -12,13 +12,11 @@ import (
 	"github.com/skein-bot/skein/core/store"
 )
 
-// A place that is used again holds nothing of the store before it, not even
-// what that store still had under way, and keeps its connections.
-func TestScratchIsAsNew(t *testing.T) {
-	s, ok := server(t)
-	if !ok {
-		return
-	}
+// testScratchIsAsNew: a place that is used again holds nothing of the store
+// before it, not even what that store still had under way, and keeps its
+// connections.
+func testScratchIsAsNew(t *testing.T, s string) {
+	t.Helper()
 	places, err := store.NewScratches(s)
 	require.NoError(t, err)
 	var pids [2][]int

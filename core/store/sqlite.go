@@ -14,10 +14,14 @@ import (
 	_ "modernc.org/sqlite" // registers the pure-Go driver "sqlite"
 )
 
-// sqliteDSN returns the driver's data source name for path.
-func sqliteDSN(path string, readOnly bool) string {
+// sqliteDSN returns the driver's data source name for the store of opts.
+func sqliteDSN(opts Options, readOnly bool) string {
 	q := url.Values{}
-	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"} {
+	synchronous := "synchronous(FULL)"
+	if opts.Scratch {
+		synchronous = "synchronous(OFF)"
+	}
+	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", synchronous, "foreign_keys(1)", "temp_store(MEMORY)"} {
 		if readOnly && strings.HasPrefix(p, "journal_mode") {
 			continue
 		}
@@ -28,20 +32,21 @@ func sqliteDSN(path string, readOnly bool) string {
 		q.Set("mode", "ro")
 	}
 	q.Set("_txlock", "immediate")
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	return "file:" + (&url.URL{Path: opts.Path}).EscapedPath() + "?" + q.Encode()
 }
 
-// openSQLite opens the write connection and the read pool on path, creating
-// the file and its directory (0700) if they are missing.
-func openSQLite(path string, readOnly bool) (write, read *sql.DB, err error) {
-	if !readOnly {
+// openSQLite opens the write connection and the read pool of the store of opts,
+// creating the file and its directory (0700) if they are missing.
+func openSQLite(opts Options) (write, read *sql.DB, err error) {
+	path := opts.Path
+	if !opts.ReadOnly {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, nil, openError(path, err)
 		}
 		if err := touchFile(path); err != nil {
 			return nil, nil, openError(path, err)
 		}
-		write, err = sql.Open("sqlite", sqliteDSN(path, false))
+		write, err = sql.Open("sqlite", sqliteDSN(opts, false))
 		if err != nil {
 			return nil, nil, openError(path, err)
 		}
@@ -52,7 +57,7 @@ func openSQLite(path string, readOnly bool) (write, read *sql.DB, err error) {
 	} else if err := statFile(path); err != nil {
 		return nil, nil, openError(path, err)
 	}
-	read, err = sql.Open("sqlite", sqliteDSN(path, true))
+	read, err = sql.Open("sqlite", sqliteDSN(opts, true))
 	if err != nil {
 		return nil, nil, openError(path, err)
 	}

@@ -42,7 +42,7 @@ func openSQLiteEngine(ctx context.Context, db *DB, opts Options) (*sqlite, error
 			return nil, err
 		}
 	}
-	e.write, e.reads, err = openSQLite(opts.Path, opts.ReadOnly)
+	e.write, e.reads, err = openSQLite(opts)
 	if err != nil {
 		return nil, errors.Join(err, e.lock.release())
 	}

@@ -15,18 +15,26 @@ import (
 
 // TestSQLite runs the suite that every database passes.
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, storetest.Backend{Open: openEmpty, Reopen: reopen})
+	template, err := store.NewTemplate(t.Context())
+	require.NoError(t, err)
+	storetest.Run(t, storetest.Backend{
+		Open: func(t *testing.T) *store.DB {
+			t.Helper()
+			path := filepath.Join(t.TempDir(), "skein.db")
+			require.NoError(t, template.Copy(path))
+			return open(t, store.Options{Path: path, Scratch: true})
+		},
+		Reopen: func(t *testing.T, db *store.DB) *store.DB {
+			t.Helper()
+			require.NoError(t, db.Close())
+			return open(t, store.Options{Path: db.Path(), Scratch: true})
+		},
+	})
 }
 
 func openEmpty(t *testing.T) *store.DB {
 	t.Helper()
 	return open(t, store.Options{})
-}
-
-func reopen(t *testing.T, db *store.DB) *store.DB {
-	t.Helper()
-	require.NoError(t, db.Close())
-	return open(t, store.Options{Path: db.Path()})
 }
 
 func newWorld() *world.World { return world.New(clock.Real{}, nil, 1) }

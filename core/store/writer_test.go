@@ -82,7 +82,19 @@ func TestLostTransaction(t *testing.T) {
 
 // TestPragmas: what durability rests on is switched on for the connection that
 // writes, and the others cannot write.
+//
+// A store that is thrown away is the exception, and says so.
 func TestPragmas(t *testing.T) {
+	scratch, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "skein.db"), World: world.New(clock.Real{}, nil, 1), Scratch: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, scratch.Close()) })
+	require.NoError(t, scratch.Write(t.Context(), func(tx *Tx) error {
+		var v string
+		err := tx.one("PRAGMA synchronous", nil, &v)
+		require.Equal(t, "0", v)
+		return err
+	}))
+
 	db := openHere(t)
 	// The answers, as SQLite gives them: 2 is FULL.
 	want := map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "query_only": "0"}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,22 +175,4 @@ func Deadlocks(tb TB, address string) (n int64) {
 	defer func() { require.NoError(tb, conn.Close(tb.Context())) }()
 	require.NoError(tb, conn.QueryRow(tb.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
 	return n
-}
-
-// StoreURL is where a test keeps its store: a new PostgreSQL database where Env
-// names a server, else the SQLite file path.
-func StoreURL(tb TB, path string) string {
-	tb.Helper()
-	if server := os.Getenv(Env); server != "" {
-		return New(tb, server)
-	}
-	return "sqlite:" + path
-}
-
-// Options open a store at what StoreURL gave, or at the path of a SQLite file.
-func Options(storeURL string, w *world.World) store.Options {
-	if strings.HasPrefix(storeURL, "postgres") {
-		return store.Options{URL: storeURL, World: w, Rehearse: Rehearse()}
-	}
-	return store.Options{Path: strings.TrimPrefix(storeURL, "sqlite:"), World: w, Rehearse: Rehearse()}
 }
