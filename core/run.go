@@ -147,6 +147,9 @@ type SpawnSpec struct {
 	// AskedAt is the place whose rules for tools hold where the child has none of
 	// its own: where the person wrote who is behind the spawn, at every depth.
 	AskedAt Address `json:"askedAt,omitzero"`
+	// Generation is the history of the requester's session in which it was asked
+	// for; 0 in rows of versions that did not note it.
+	Generation int64 `json:"generation,omitempty"`
 	// Policy is the sender policy of the turn that asked: what comes back from
 	// the child is handled under it.
 	Policy string `json:"policy,omitempty"`

@@ -132,13 +132,15 @@ func showTask(p printer, t app.TaskDetail) {
 		field{"notify", plainCell("%s", t.Notify)}, field{"detail", plainCell("%s", t.Detail)},
 		field{"agent", plainCell("%s", t.Agent)}, field{"session", plainCell("%s", t.Session)}, field{"transcript", plainCell("%s", t.Transcript)},
 		field{"requester", plainCell("%s", t.Requester)}, field{"requester run", plainCell("%s", t.RequesterRun)},
+		field{"controller", plainCell("%s", t.Controller)}, field{"generation", numberCell(t.Generation)},
 		field{"root run", plainCell("%s", t.RootRunID)}, field{"role", plainCell("%s", t.Role)},
 		field{"depth", plainCell("%d", t.Depth)}, field{"ordinal", plainCell("%d", t.Ordinal)}, field{"outcome", plainCell("%d", t.Completion)},
 		field{"origin", plainCell("%s", t.Origin)}, field{"owner", plainCell("%s", t.Owner)}, field{"bound to", plainCell("%s", t.BoundTo)},
 		field{"binding", plainCell("%s", t.BindingID)},
-		field{"model", plainCell("%s", t.Spec.Model)}, field{"thinking", plainCell("%s", t.Spec.Thinking)}, field{"mode", plainCell("%s", t.Spec.Mode)},
-		field{"context", plainCell("%s", t.Spec.Context)}, field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"folder", plainCell("%s", t.Spec.Cwd)},
-		field{"sandbox", plainCell("%s", t.Spec.Sandbox)}, field{"tools", toolsCell(t.Spec)}, field{"timeout", timeoutCell(t.Spec)}, field{"budget", budgetCell(t.Spec.Budget)},
+		field{"model", plainCell("%s", t.Spec.Model)}, field{"thinking", plainCell("%s", orDash(t.Spec.Thinking))}, field{"mode", plainCell("%s", t.Spec.Mode)},
+		field{"context", contextCell(t.Spec)}, field{"cleanup", plainCell("%s", t.Spec.Cleanup)}, field{"folder", plainCell("%s", orDash(t.Spec.Cwd))},
+		field{"sandbox", plainCell("%s", orDash(t.Spec.Sandbox))}, field{"tools", toolsCell(t.Spec)}, field{"timeout", timeoutCell(t.Spec)}, field{"budget", budgetCell(t.Spec.Budget)},
+		field{"files", filesCell(t.Spec.Files)},
 		field{"tokens", plainCell("%d in, %d out", t.TokensIn, t.TokensOut)},
 		field{"cost", costCell(t.TokensIn+t.TokensOut, t.MicroUSD, t.Unpriced)},
 		field{"created", p.at(t.CreatedAt)}, field{"started", p.at(t.StartedAt)}, field{"ended", p.at(t.EndedAt)},
@@ -156,25 +158,48 @@ func showTask(p printer, t app.TaskDetail) {
 	}
 }
 
+// numberCell is a number that is known where it is not 0.
+func numberCell(n int64) cell {
+	if n == 0 {
+		return cell{}
+	}
+	return plainCell("%d", n)
+}
+
+func contextCell(s core.SpawnSpec) cell {
+	return plainCell("%s", s.Context+choose(s.LightContext, ", without context files", ""))
+}
+
+// filesCell is what the spawn handed over, empty for nothing.
+func filesCell(f *core.SpawnFiles) cell {
+	if f == nil {
+		return cell{}
+	}
+	return plainCell("%d in %s: %s", f.Count, f.Dir, strings.Join(f.Names, ", "))
+}
+
 // toolsCell is the most that a sub-agent may have by the rules of whoever asked
-// for it, empty where there were none.
+// for it.
 func toolsCell(s core.SpawnSpec) cell {
-	if s.ToolCeiling != nil && len(s.ToolCeiling) == 0 {
+	switch {
+	case s.ToolCeiling == nil:
+		return plainCell("those of its agent")
+	case len(s.ToolCeiling) == 0:
 		return plainCell("none")
 	}
-	return plainCell("%s", strings.Join(s.ToolCeiling, ", "))
+	return plainCell("at most %s", strings.Join(s.ToolCeiling, ", "))
 }
 
 func timeoutCell(s core.SpawnSpec) cell {
 	if s.TimeoutSeconds == 0 {
-		return cell{}
+		return plainCell("none")
 	}
 	return plainCell("%ds", s.TimeoutSeconds)
 }
 
 func budgetCell(b *core.Budget) cell {
 	if b == nil {
-		return cell{}
+		return plainCell("none of its own")
 	}
 	var parts []string
 	if b.Tokens > 0 {

@@ -66,6 +66,10 @@ type TaskDetail struct {
 	RootRunID string `json:"rootRunId"`
 	// Id of the run whose turn asked, where a person's chat did not.
 	RequesterRun string `json:"requesterRun,omitempty"`
+	// Key of the session that may list, steer and cancel it, as those above that one may: the one that asked.
+	Controller string `json:"controller"`
+	// Number of the history of that session in which it was asked for.
+	Generation int64 `json:"generation,omitempty"`
 	// Role of the sub-agent: orchestrator (it may have sub-agents itself) or leaf.
 	Role string `json:"role"`
 	// The work, as it was given.
@@ -78,7 +82,9 @@ type TaskDetail struct {
 	Origin string `json:"origin"`
 	// Person behind it, as <channel>:<id>.
 	Owner string `json:"owner,omitempty"`
-	// What the spawn resolved to: agent, model, mode, context, timeout and clean-up.
+	// Id of that message on its platform.
+	Anchor string `json:"anchor,omitempty"`
+	// What the spawn resolved to: agent, model, thinking, tools, sandbox, folder, mode, context, timeout, clean-up and budget.
 	Spec core.SpawnSpec `json:"spec"`
 	// Number of this outcome among those of the sub-agent's session.
 	Completion int `json:"completion"`
@@ -131,8 +137,8 @@ func (v Views) Task(tx *store.Tx, ref string) (TaskDetail, error) {
 		return TaskDetail{}, err
 	}
 	d := TaskDetail{
-		TaskView: view, RootRunID: run.Root, RequesterRun: run.RequesterRun, Role: run.Role, Task: run.Task, TaskName: run.TaskName,
-		Label: run.Label, Origin: run.Origin.String(), Owner: run.Owner, Spec: run.Spec, Completion: run.Completion, Result: run.Result,
+		TaskView: view, RootRunID: run.Root, RequesterRun: run.RequesterRun, Controller: run.RequesterID, Generation: run.Spec.Generation, Role: run.Role, Task: run.Task, TaskName: run.TaskName,
+		Label: run.Label, Origin: run.Origin.String(), Anchor: run.Anchor, Owner: run.Owner, Spec: run.Spec, Completion: run.Completion, Result: run.Result,
 		Partial: run.Partial, DeliveredAt: run.DeliveredAt, Transcript: subagent.TranscriptRef(run),
 	}
 	b, _, err := tx.BindingOfRun(run.ID)

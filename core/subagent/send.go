@@ -108,7 +108,7 @@ func (e *Engine) sendRun(tx *store.Tx, from, to store.Session, turn store.Turn, 
 	run.Label = cmp.Or(to.Title, run.Label, to.Key)
 	run.Spec = core.SpawnSpec{
 		Agent: to.Agent, Model: cmp.Or(own.Spec.Model, to.Model), Thinking: own.Spec.Thinking, LightContext: own.Spec.LightContext, Cwd: own.Spec.Cwd,
-		Sandbox: own.Spec.Sandbox, Mode: modeRun, Context: contextIsolated, Cleanup: cleanupKeep, ExpectsCompletion: true, Policy: turn.Policy,
+		Sandbox: own.Spec.Sandbox, Mode: modeRun, Context: contextIsolated, Cleanup: cleanupKeep, ExpectsCompletion: true, Policy: turn.Policy, Generation: turn.Generation,
 		TimeoutSeconds: int64(e.Config.Subagents(to.Agent).RunTimeout.Seconds()),
 	}
 	asker := agent.Scope{Agent: from.Agent, Session: from, Turn: turn}

@@ -251,7 +251,7 @@ func (s *spawn) plan(tx *store.Tx) error {
 	s.run.Spec = core.SpawnSpec{
 		Agent: agentID, Model: ref, Thinking: thinking, Mode: s.p.Mode, Context: s.context(agentID), LightContext: s.p.LightContext, Cleanup: s.p.Cleanup,
 		TimeoutSeconds: s.timeout(set), ExpectsCompletion: s.p.Expects == nil || *s.p.Expects, Policy: s.turn.Policy,
-		Sandbox: s.p.Sandbox, Budget: s.p.Budget,
+		Generation: s.parent.Generation, Sandbox: s.p.Sandbox, Budget: s.p.Budget,
 		Cwd: s.dir, Files: s.specFiles(),
 	}
 	if s.p.Cwd == "" && agentID == s.scope.Agent {
