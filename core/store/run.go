@@ -211,14 +211,6 @@ func (tx *Tx) TranscriptSize(s Session, row int64) (size int64, err error) {
 	return size, nil
 }
 
-// RowBeforeStep returns the id of the last row of the session before a step of
-// a turn, 0 if there is none.
-func (tx *Tx) RowBeforeStep(s Session, turn int64, seq int) (id int64, err error) {
-	err = tx.one(`SELECT COALESCE(MAX(id), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND (turn_id < $3 OR turn_id = $3 AND seq < $4)`,
-		[]any{s.ID, s.Generation, turn, seq}, &id)
-	return id, err
-}
-
 // SetRunSpec replaces the resolved spec of a run that has not started.
 func (tx *Tx) SetRunSpec(id string, spec core.SpawnSpec) error {
 	b, err := json.Marshal(spec)
@@ -226,16 +218,4 @@ func (tx *Tx) SetRunSpec(id string, spec core.SpawnSpec) error {
 		return err
 	}
 	return tx.later(`UPDATE run SET spec = $2 WHERE id = $1 AND started_at = 0`, id, string(b))
-}
-
-// AnswerSeq returns the step number of the model answer that a call at seq
-// belongs to.
-func (tx *Tx) AnswerSeq(turn int64, seq int) (n int, err error) {
-	t, err := tx.TurnByID(turn)
-	if err != nil {
-		return 0, err
-	}
-	err = tx.one(`SELECT COALESCE(MAX(seq), 0) FROM transcript WHERE session_id = $1 AND generation = $2 AND turn_id = $3
-		AND kind = 'assistant' AND seq < $4`, []any{t.Session, t.Generation, turn, seq}, &n)
-	return n, err
 }

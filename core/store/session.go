@@ -146,8 +146,12 @@ func (tx *Tx) insertSession(s Session, onConflict string) (Session, error) {
 	return tx.held(s, err)
 }
 
-// DeleteSession removes a session that never ran, to undo a refused spawn.
+// DeleteSession removes a session that never ran, to undo a refused spawn, with
+// what it was given of its requester's history.
 func (tx *Tx) DeleteSession(id int64) error {
+	if err := tx.later(`DELETE FROM transcript WHERE session_id = $1`, id); err != nil {
+		return err
+	}
 	return tx.later(`DELETE FROM session WHERE id = $1`, id)
 }
 

@@ -2,11 +2,8 @@ package subagent
 
 import (
 	"context"
-	"errors"
-	"math"
 
 	"github.com/skein-bot/skein/core"
-	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/tool"
 	"github.com/skein-bot/skein/core/words"
@@ -112,56 +109,6 @@ func (s *spawn) who(tx *store.Tx) (err error) {
 	}
 	s.turn, s.scope.Agent = s.asked.turn(s.parent), s.parent.Agent
 	return nil
-}
-
-// forkRow is the last row that a fork has: all before the call, or for a person
-// everything up to the step that the session is at.
-func (s *spawn) forkRow(tx *store.Tx) (int64, error) {
-	if s.asked != nil {
-		return lastWhole(tx, s.parent)
-	}
-	answer, err := tx.AnswerSeq(s.scope.Turn, s.scope.Seq)
-	if err != nil {
-		return 0, err
-	}
-	return tx.RowBeforeStep(s.parent, s.scope.Turn, answer)
-}
-
-// lastWhole is the last row of a session that leaves no call without its result.
-func lastWhole(tx *store.Tx, session store.Session) (int64, error) {
-	turn, err := tx.RunningTurn(session.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return tx.RowBeforeStep(session, math.MaxInt64, 0)
-	}
-	if err != nil {
-		return 0, err
-	}
-	last, err := tx.RowBeforeStep(session, turn.ID, 0)
-	if err != nil {
-		return 0, err
-	}
-	rows, err := tx.RowsOfTurn(session, turn.ID)
-	if err != nil {
-		return 0, err
-	}
-	before, calls := last, 0
-	for _, row := range rows {
-		item, err := model.DecodeItem(row.Body)
-		if err != nil {
-			return 0, err
-		}
-		switch item.Kind {
-		case model.Assistant:
-			before, calls = last, len(item.Calls)
-		case model.ToolOutput:
-			calls--
-		}
-		last = row.ID
-	}
-	if calls > 0 {
-		return before, nil
-	}
-	return last, nil
 }
 
 // started is what the spawn came to.

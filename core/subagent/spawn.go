@@ -365,35 +365,18 @@ func (s *spawn) session(tx *store.Tx) (store.Session, error) {
 	if s.p.Visible {
 		child.Key, child.Kind = core.DashboardKey(s.run.Agent, uuid(s.run.ID)).String(), core.SessionDashboard
 	}
+	var open []unfinished
 	if s.run.Spec.Context == contextFork {
-		if err := s.fork(tx, &child); err != nil {
+		var err error
+		if open, err = s.fork(tx, &child); err != nil {
 			return child, err
 		}
 	}
-	return tx.InsertSession(child)
-}
-
-func (s *spawn) fork(tx *store.Tx, child *store.Session) error {
-	if s.run.Agent != s.scope.Agent {
-		return core.Errorf("bad_params", "context fork is for the same agent only").WithRemedy("use context isolated")
-	}
-	row, err := s.forkRow(tx)
+	child, err := tx.InsertSession(child)
 	if err != nil {
-		return err
+		return child, err
 	}
-	size, err := tx.TranscriptSize(s.parent, row)
-	if err != nil {
-		return err
-	}
-	limit := s.e.Config.Subagents(s.scope.Agent).ForkMaxTokens
-	if tokens := size / 4; limit > 0 && tokens > int64(limit) {
-		s.run.Spec.Context = contextIsolated
-		s.note = fmt.Sprintf("The context is isolated: this conversation has about %d tokens, over the limit of %d for a fork. ", tokens, limit)
-		return nil
-	}
-	child.ForkSession, child.ForkGeneration, child.ForkRow = s.parent.ID, s.parent.Generation, row
-	child.ContextFrom = s.parent.ContextFrom
-	return nil
+	return child, s.standIn(tx, child, open)
 }
 
 // start makes the reserved run ready and returns the result of the call. It is

@@ -106,15 +106,7 @@ func testTranscriptOfTurns(s *suite) {
 		s.write(func(tx *store.Tx) error { _, err := tx.AppendRow(r); return err })
 	}
 	require.Equal(s, []string{"u", "a", "é2", "t3"}, rowTexts(get(s, func(tx *store.Tx) ([]store.Row, error) { return tx.RowsOfTurn(a, t1.ID) })), "by step")
-	answer := func(seq int) int {
-		return get(s, func(tx *store.Tx) (int, error) { return tx.AnswerSeq(t1.ID, seq) })
-	}
-	require.Equal(s, []int{0, 1, 1}, []int{answer(1), answer(2), answer(3)})
-	before := func(turn store.Turn, seq int) int64 {
-		return get(s, func(tx *store.Tx) (int64, error) { return tx.RowBeforeStep(a, turn.ID, seq) })
-	}
 	all := get(s, func(tx *store.Tx) ([]store.Row, error) { return tx.Transcript(a) })
-	require.Equal(s, []int64{0, all[0].ID, all[3].ID}, []int64{before(t1, 0), before(t1, 1), before(t2, 1)})
 	size := func(row int64) int64 {
 		return get(s, func(tx *store.Tx) (int64, error) { return tx.TranscriptSize(a, row) })
 	}
