@@ -91,6 +91,12 @@ const (
 	DeliveryDismissed     Delivery = "dismissed"
 )
 
+// Settled reports whether nothing is to do with the outcome any more: it was
+// told, nobody needed to be, or it was let go.
+func (d Delivery) Settled() bool {
+	return d == DeliveryDelivered || d == DeliveryNotRequired || d == DeliveryDismissed
+}
+
 // RunKind says what kind of work a run is, in the ledger of tasks.
 type RunKind string
 

@@ -253,8 +253,8 @@ func (b *Bindings) planArchive(tx *store.Tx, rec core.Binding) error {
 	if run.Spec.Cleanup != "delete" {
 		return b.planner.PlanArchive(tx, rec.Session, run.RequesterID, rec.EndedAt)
 	}
-	if run.Delivery == core.DeliveryPending || run.Delivery == core.DeliverySessionQueued {
-		return nil // archived once its outcome is told
+	if !run.Delivery.Settled() {
+		return nil // archived once its outcome is told or let go
 	}
 	now := b.o.World.Now()
 	tx.OnCommit(func() { b.kernel.Due(now) })

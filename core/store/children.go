@@ -97,7 +97,9 @@ func (tx *Tx) OpenChildrenOfRun(session int64, run string) ([]core.Run, error) {
 }
 
 // SettleAsked records that nobody is to be told the outcomes of the runs that a
-// session asked for and that are on their way to it: a person stopped it.
-func (tx *Tx) SettleAsked(requester int64) error {
-	return tx.later(`UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND `+awaited+` AND delivery = 'session_queued'`, requester)
+// session asked for and that are on their way to it, and returns those runs: a
+// person stopped it.
+func (tx *Tx) SettleAsked(requester int64) ([]core.Run, error) {
+	return all(tx, scanRun, `UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND `+awaited+` AND delivery = 'session_queued'
+		RETURNING `+runColumns, requester)
 }

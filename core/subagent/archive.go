@@ -18,8 +18,11 @@ func (e *Engine) planArchive(tx *store.Tx, run core.Run, settled bool) error {
 	if run.Kind == core.RunSend && kindOf(run.SessionKey) != core.SessionSubagent {
 		return nil // a chat lives on
 	}
-	if run.Spec.Cleanup == cleanupDelete && settled {
-		return tx.SetArchiveDue(run.Session, e.World.Now())
+	if run.Spec.Cleanup == cleanupDelete {
+		if !settled { // once it is told or let go
+			return tx.SetArchiveDue(run.Session, 0)
+		}
+		return e.archiveDeleted(tx, run, e.World.Now())
 	}
 	return e.PlanArchive(tx, run.Session, run.RequesterID, run.EndedAt)
 }
@@ -68,12 +71,25 @@ func agentOf(key string) string {
 	return ""
 }
 
-// archiveDeleted archives a child with cleanup "delete" once its outcome is
-// told.
-func (e *Engine) archiveDeleted(tx *store.Tx, runID string, now core.Millis) error {
-	run, err := tx.RunByID(runID)
-	if err != nil || run.Spec.Cleanup != cleanupDelete || run.Status.Live() {
+// settled notes what became of an outcome, which nothing is to do with any more: a
+// child with cleanup "delete" is archived then, and not before, however long that
+// takes.
+func (e *Engine) settled(tx *store.Tx, runID string, d core.Delivery, now core.Millis) error {
+	if err := tx.SetDelivery(runID, d, "", now); err != nil {
 		return err
+	}
+	run, err := tx.RunByID(runID)
+	if err != nil {
+		return orNothing(err) // its data was deleted
+	}
+	return e.archiveDeleted(tx, run, now)
+}
+
+// archiveDeleted archives a child with cleanup "delete", whose outcome is told or
+// let go, at once.
+func (e *Engine) archiveDeleted(tx *store.Tx, run core.Run, now core.Millis) error {
+	if run.Spec.Cleanup != cleanupDelete || run.Status.Live() {
+		return nil
 	}
 	tx.OnCommit(func() { e.kernel.Due(now) })
 	return tx.SetArchiveDue(run.Session, now)
@@ -93,8 +109,9 @@ func (archiveSource) Name() string { return "archive" }
 // Next implements kernel.Source.
 func (archiveSource) Next(tx *store.Tx) (core.Millis, error) { return tx.NextArchiveDue() }
 
-// Fire implements kernel.Source. A session with a live binding, or at work, is
-// not archived: it gets a later deadline.
+// Fire implements kernel.Source. A session with a live binding, at work, or with
+// cleanup "delete" and an outcome that is not told yet, is not archived: it gets
+// a later deadline.
 func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 	if err := tx.Crash(world.ArchiveBefore); err != nil {
 		return 0, err
@@ -112,13 +129,18 @@ func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		run, err := tx.LatestRunOfSession(session.ID)
+		if orNothing(err) != nil {
+			return 0, err
+		}
+		untold := run.Spec.Cleanup == cleanupDelete && !run.Delivery.Settled()
 		switch {
-		case len(bound) > 0: // counted anew from the end of the binding
+		case len(bound) > 0 || untold: // planned anew at the end of the binding, or once it is told or let go
 			err = tx.SetArchiveDue(session.ID, 0)
 		case busy:
 			err = tx.SetArchiveDue(session.ID, now.Add(time.Minute))
 		default:
-			err = s.archive(tx, session.ID, now)
+			err = s.archive(tx, session.ID, run, now)
 		}
 		if err != nil {
 			return 0, err
@@ -129,11 +151,7 @@ func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 
 // archive archives a session; with cleanup "delete" the files that were handed
 // to it go.
-func (s archiveSource) archive(tx *store.Tx, session int64, now core.Millis) error {
-	run, err := tx.LatestRunOfSession(session)
-	if err := orNothing(err); err != nil {
-		return err
-	}
+func (s archiveSource) archive(tx *store.Tx, session int64, run core.Run, now core.Millis) error {
 	if run.Spec.Cleanup == cleanupDelete {
 		if err := s.e.letGoOfFiles(tx, session); err != nil {
 			return err

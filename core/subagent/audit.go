@@ -193,7 +193,11 @@ func (a *audit) unplanned() error {
 		if err != nil {
 			return err
 		}
-		if a.archiveAfter(agentOf(run.RequesterID)) > 0 {
+		deleted := run.Spec.Cleanup == cleanupDelete
+		if deleted && !run.Delivery.Settled() {
+			continue // archived once it is told or let go
+		}
+		if deleted || a.archiveAfter(agentOf(run.RequesterID)) > 0 {
 			a.found = append(a.found, Finding{Code: FindNoCleanup, Severity: SeverityWarn, Run: run, Session: s, Since: run.EndedAt})
 		}
 	}
@@ -222,6 +226,9 @@ func (e *Engine) Mend(tx *store.Tx, f Finding) error {
 	case FindTimes:
 		return tx.StampRun(f.Run.ID)
 	case FindNoCleanup:
+		if f.Run.Spec.Cleanup == cleanupDelete {
+			return e.archiveDeleted(tx, f.Run, e.World.Now())
+		}
 		return e.PlanArchive(tx, f.Session.ID, f.Run.RequesterID, max(f.Session.UsedAt, f.Run.EndedAt))
 	case FindOrphan:
 		return tx.ArchiveSession(f.Session.ID, e.World.Now())

@@ -188,7 +188,7 @@ func (e *Engine) dismiss(tx *store.Tx, run core.Run) error {
 			return err
 		}
 	}
-	return e.archiveDeleted(tx, run.ID, e.World.Now())
+	return e.archiveDeleted(tx, run, e.World.Now())
 }
 
 // stillTells reports whether a message tells an outcome that nobody knows.

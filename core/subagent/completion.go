@@ -83,10 +83,7 @@ func (e *Engine) appendNote(tx *store.Tx, l *kernel.Lease, text string) error {
 // receipt transaction.
 func (e *Engine) Sent(tx *store.Tx, row store.Outbox, now core.Millis) error {
 	for _, id := range row.Tells {
-		if err := tx.SetDelivery(id, core.DeliveryDelivered, "", now); err != nil {
-			return err
-		}
-		if err := e.archiveDeleted(tx, id, now); err != nil {
+		if err := e.settled(tx, id, core.DeliveryDelivered, now); err != nil {
 			return err
 		}
 	}

@@ -171,7 +171,7 @@ func (e *Engine) consumed(tx *store.Tx, events []model.Completion) error {
 		if ev.Told {
 			continue
 		}
-		if err := tx.SetDelivery(ev.RunID, core.DeliveryDelivered, "", e.World.Now()); err != nil {
+		if err := e.settled(tx, ev.RunID, core.DeliveryDelivered, e.World.Now()); err != nil {
 			return err
 		}
 	}
@@ -313,7 +313,7 @@ func (e *Engine) untold(tx *store.Tx, l *kernel.Lease, events []model.Completion
 // settle records the delivery of runs without a post.
 func (e *Engine) settle(tx *store.Tx, runs []core.Run, d core.Delivery) error {
 	for _, r := range runs {
-		if err := tx.SetDelivery(r.ID, d, "", e.World.Now()); err != nil {
+		if err := e.settled(tx, r.ID, d, e.World.Now()); err != nil {
 			return err
 		}
 	}

@@ -182,5 +182,5 @@ func (e *Engine) Answered(tx *store.Tx, run core.Run) error {
 	if run.Delivery != core.DeliverySessionQueued {
 		return nil
 	}
-	return tx.SetDelivery(run.ID, core.DeliveryDelivered, "", e.World.Now())
+	return e.settled(tx, run.ID, core.DeliveryDelivered, e.World.Now())
 }

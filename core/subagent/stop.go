@@ -250,8 +250,14 @@ func (e *Engine) stopSession(tx *store.Tx, session int64, now core.Millis, out *
 	if _, err := tx.ClearCompletions(session); err != nil {
 		return "", err
 	}
-	if err := tx.SettleAsked(session); err != nil {
+	untold, err := tx.SettleAsked(session)
+	if err != nil {
 		return "", err
+	}
+	for _, r := range untold {
+		if err := e.archiveDeleted(tx, r, now); err != nil {
+			return "", err
+		}
 	}
 	if err := tx.DeleteWaits(session); err != nil {
 		return "", err

@@ -70,7 +70,8 @@ func testChildren(s *suite) {
 	require.Equal(s, []string{"01RUN10", "01RUN11", "01RUN12", "01RUN13"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.Descendants(made[3]) }),
 		"of every tree that it has part in")
 
-	s.write(func(tx *store.Tx) error { return tx.SettleAsked(above) })
+	settled := do(s, func(tx *store.Tx) ([]core.Run, error) { return tx.SettleAsked(above) })
+	require.Equal(s, []core.Run{s.runNow("01RUN04")}, settled)
 	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN04").Delivery)
 	require.Equal(s, core.DeliveryBlocked, s.runNow("01RUN03").Delivery)
 	require.Equal(s, []string{"01RUN01", "01RUN03", "01RUN06"}, news(1000, 5))

@@ -62,7 +62,8 @@ func testTellings(s *suite) {
 	require.Equal(s, core.DeliveryDismissed, s.runNow("01RUN02").Delivery)
 	require.Equal(s, 1, count())
 
-	s.write(func(tx *store.Tx) error { return tx.SettleAsked(10) })
+	settled := do(s, func(tx *store.Tx) ([]core.Run, error) { return tx.SettleAsked(10) })
+	require.Equal(s, []core.Run{s.runNow("01RUN01")}, settled)
 	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN01").Delivery)
 	require.Equal(s, core.DeliveryBlocked, s.runNow("01RUN03").Delivery)
 }
