@@ -204,7 +204,8 @@ type Run struct {
 	RequesterRun  string `json:"requesterRun,omitempty"`
 	RequesterTurn int64  `json:"requesterTurn"`
 	// Request is the turn that began the request which the run is part of; its
-	// budget is counted by it.
+	// budget is counted by it. The store sets it: that of whoever asked, or where
+	// nobody did, the first turn of the run itself.
 	Request int64 `json:"request"`
 	// Ordinal numbers the children of one requester session, from 1; it never
 	// changes.

@@ -201,3 +201,42 @@ func TestASentMessageDrawsOnTheRequest(t *testing.T) {
 	s.says("bob", "dm:bob", "hello")
 	require.Contains(t, last(s.told("dm:bob")), "ok: hello", "the budget of his own requests is his own")
 }
+
+// TestASentMessageIsRefusedWithoutBudget: as a spawn is, before anything of it is
+// written; what the other session's agent may spend in a day counts too.
+func TestASentMessageIsRefusedWithoutBudget(t *testing.T) {
+	t.Parallel()
+	for name, tool := range map[string]string{
+		"sessions_send": `{tool: "sessions_send", args: {session: "` + bobKey + `", message: "how many?"}}`,
+		"subagents":     `{tool: "subagents", args: {action: "send", target: "kid", message: "how many?"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, `{ agents: { defaults: { limits: { maxTokens: 1000 } } }, tools: { sessions: { visibility: "all" } } }`, `
+  {when: {user: "/^start$/"}, call: [{tool: "sessions_spawn", args: {task: "be there", label: "kid"}}], usage: {in: 1, out: 0}},
+  {when: {task: "/kid/"}, say: "here", usage: {in: 1, out: 0}}, {when: {event: "/./"}, say: "NO_REPLY", usage: {in: 1, out: 0}},
+  {when: {user: "/^ask$/"}, call: [`+tool+`], usage: {in: 1000, out: 0}},
+  {when: {lastTool: "sessions_spawn"}, say: "started", usage: {in: 1, out: 0}},`)
+			s.says("bob", "dm:bob", "hello")
+			s.say("team", "start")
+			s.pass(time.Minute)
+			require.Len(t, s.runs(), 1)
+			s.say("team", "ask")
+			require.Contains(t, last(s.told("team")), "1000 of 1000 tokens")
+			require.Len(t, s.runs(), 1)
+			refusal := last(itemTexts(s.history(teamKey), model.ToolOutput))
+			require.Contains(t, refusal, `"status":"forbidden","code":"budget"`)
+			require.Contains(t, refusal, "1000 of 1000")
+		})
+	}
+}
+
+// itemTexts returns the texts of items of a kind.
+func itemTexts(items []model.Item, kind model.ItemKind) (out []string) {
+	for _, i := range items {
+		if i.Kind == kind {
+			out = append(out, i.Text)
+		}
+	}
+	return out
+}

@@ -143,7 +143,7 @@ func refused(err error) (core.ToolResult, error) {
 func refusal(err error) string {
 	status := "error"
 	switch code := core.ErrorCode(err); code {
-	case "target_not_yours", "owner_only", "message_not_allowed", "send_loop", "session_thread", "children_limit", "tree_limit", "backlog":
+	case "target_not_yours", "owner_only", "message_not_allowed", "send_loop", "session_thread", "children_limit", "tree_limit", "backlog", "budget":
 		status = "forbidden"
 	}
 	return encode(struct {

@@ -28,11 +28,18 @@ func scanRun(s scanner) (core.Run, error) {
 }
 
 // InsertRun writes the lineage row of a spawn. Without a kind it is a
-// sub-agent's, without a policy the default.
+// sub-agent's, without a policy the default. Without a request it is part of that
+// of the run or the turn that asked; one that nothing asked for, by the clock for
+// example, begins a request with its first turn (InsertTurn).
 func (tx *Tx) InsertRun(r core.Run) error {
 	spec, err := json.Marshal(r.Spec)
 	if err != nil {
 		return err
+	}
+	if r.Request == 0 {
+		if r.Request, err = tx.RequestOf(Inbox{ForRun: r.RequesterRun, Kind: InboxCompletion, Chain: r.RequesterTurn}); err != nil {
+			return err
+		}
 	}
 	kind, notify := cmp.Or(r.Kind, core.RunSubagent), cmp.Or(r.Notify, core.NotifyDone)
 	return tx.later(`INSERT INTO run (id, root_run_id, task_id, session_id, session_key, requester_id, requester_key, requester_run,

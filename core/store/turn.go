@@ -74,7 +74,8 @@ func scanTurn(s scanner) (Turn, error) {
 	return r, err
 }
 
-// InsertTurn starts a turn with one attempt and returns it with its id.
+// InsertTurn starts a turn with one attempt and returns it with its id. One
+// without a request begins one, and its run is part of that.
 func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 	t.State, t.Attempts, t.WorkedFrom = TurnRunning, 1, t.Started
 	err := tx.one(`INSERT INTO turn (session_id, generation, chain, run_id, kind, lane, state, reply_to, anchor, policy, owner, fence,
@@ -84,8 +85,11 @@ func (tx *Tx) InsertTurn(t Turn) (Turn, error) {
 	if t.Chain == 0 {
 		t.Chain = t.ID
 	}
-	if t.Request == 0 {
-		t.Request = t.ID
+	if t.Request != 0 || err != nil {
+		return t, err
+	}
+	if t.Request = t.ID; t.Run != "" {
+		err = tx.later(`UPDATE run SET request = $2 WHERE id = $1 AND request = 0`, t.Run, t.Request)
 	}
 	return t, err
 }

@@ -43,7 +43,7 @@ func (s *spawn) limits(tx *store.Tx) error {
 	if err := backlog(tx, s.run.Root); err != nil {
 		return err
 	}
-	if err := s.affordable(tx); err != nil {
+	if err := s.e.affordable(tx, s.turn, s.parent, s.run.Agent); err != nil {
 		return err
 	}
 	if s.p.TaskName == "" {
@@ -69,18 +69,19 @@ func (s *spawn) deepest(tx *store.Tx, set Settings) (int, error) {
 	return set.MaxSpawnDepth, err
 }
 
-// affordable refuses a spawn where a budget is spent that the child would draw
-// on: one of the requester's, or the day of the child's agent.
-func (s *spawn) affordable(tx *store.Tx) error {
-	purse, err := newPurse(tx, s.e.Config.Limits, s.turn, s.parent)
+// affordable refuses a run that a turn of a session asks for where a budget is
+// spent that the run would draw on: one of the turn's, or the day of the agent
+// that is to do the work.
+func (e *Engine) affordable(tx *store.Tx, turn store.Turn, asks store.Session, agentID string) error {
+	purse, err := newPurse(tx, e.Config.Limits, turn, asks)
 	if err != nil {
 		return err
 	}
-	if s.run.Agent != s.parent.Agent {
-		purse.addDay(s.run.Agent, s.e.Config.Limits(s.run.Agent))
+	if agentID != asks.Agent {
+		purse.addDay(agentID, e.Config.Limits(agentID))
 	}
 	var over *agent.BudgetError
-	if err := purse.left(tx, s.e.World.Now(), core.Usage{}); errors.As(err, &over) {
+	if err := purse.left(tx, e.World.Now(), core.Usage{}); errors.As(err, &over) {
 		return over.Err
 	} else if err != nil {
 		return err

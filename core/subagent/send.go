@@ -19,7 +19,7 @@ const maxSenders = 16
 // which owes the sender its outcome and nobody else. The target's own place
 // shows nothing of it. The unit has locked both sessions. Refusals are
 // *core.Error: send_self, send_loop, session_archived, session_thread,
-// children_limit, tree_limit, backlog.
+// children_limit, tree_limit, backlog, budget.
 func (e *Engine) Send(tx *store.Tx, scope core.ToolScope, to store.Session, message string) (core.Run, error) {
 	turn, err := tx.TurnByID(scope.Turn)
 	if err != nil {
@@ -37,6 +37,9 @@ func (e *Engine) Send(tx *store.Tx, scope core.ToolScope, to store.Session, mess
 		return run, err
 	}
 	if err := e.roomFor(tx, from, run.Root); err != nil {
+		return run, err
+	}
+	if err := e.affordable(tx, turn, from, to.Agent); err != nil {
 		return run, err
 	}
 	if run.Completion, err = tx.NextCompletion(to.ID); err != nil {

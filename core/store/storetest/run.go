@@ -13,7 +13,7 @@ import (
 func newRun(number int, requester, child int64) core.Run {
 	return core.Run{
 		ID: fmt.Sprintf("01RUN%02d", number), Root: "01RUN01", TaskID: fmt.Sprintf("T%02d", number), Session: child, SessionKey: "child",
-		Requester: requester, RequesterID: "parent", RequesterTurn: 5, Ordinal: number, Completion: 1, Depth: 1, Role: "leaf", Agent: "main",
+		Requester: requester, RequesterID: "parent", RequesterTurn: 5, Request: 5, Ordinal: number, Completion: 1, Depth: 1, Role: "leaf", Agent: "main",
 		Task: "look it up", Kind: core.RunSubagent, Status: core.RunQueued, Delivery: core.DeliveryPending, CreatedAt: core.Millis(100 + number),
 		Notify: core.NotifyDone,
 	}

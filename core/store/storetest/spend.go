@@ -128,6 +128,37 @@ func testRequestOf(s *suite) {
 	}
 }
 
+// testRequestOfRuns: whoever starts a run, it is part of a request: of that of the
+// run or the turn that asked, else of the one that its own first turn begins.
+func testRequestOfRuns(s *suite) {
+	f := s.family()
+	request := f.turns[0].ID
+	for n, c := range []struct {
+		run  string
+		turn int64
+		want int64
+	}{
+		{f.runs[1].ID, f.turns[2].ID, request}, {"", f.turns[0].ID, request}, {"", f.turns[2].ID, request}, {"gone", f.turns[1].ID, request}, {"", 0, 0},
+	} {
+		r := newRun(20+n, f.sessions[0].ID, f.sessions[1].ID)
+		r.RequesterRun, r.RequesterTurn, r.Request = c.run, c.turn, 0
+		require.Equal(s, c.want, s.runNow(s.addRun(r).ID).Request, "%+v", c)
+	}
+	clock := s.runNow("01RUN24") // by the clock: nothing asked for it
+	begin := func(run string, of int64) store.Turn {
+		return do(s, func(tx *store.Tx) (store.Turn, error) {
+			return tx.InsertTurn(store.Turn{Session: f.sessions[1].ID, Generation: 1, Kind: store.InboxTask, Lane: store.LaneMain, Run: run, Request: of, Started: 1})
+		})
+	}
+	first := begin(clock.ID, get(s, func(tx *store.Tx) (int64, error) { return tx.RequestOf(store.Inbox{Kind: store.InboxTask, Run: clock.ID}) }))
+	require.Equal(s, first.ID, first.Request)
+	require.Equal(s, first.ID, s.runNow(clock.ID).Request)
+	again := get(s, func(tx *store.Tx) (int64, error) { return tx.RequestOf(store.Inbox{Kind: store.InboxCompletion, ForRun: clock.ID}) })
+	require.Equal(s, first.ID, again, "what goes on with it is the same request")
+	begin(clock.ID, again)
+	require.Equal(s, first.ID, s.runNow(clock.ID).Request)
+}
+
 // testRetentionOfSpend: accounts are swept when they are old and no run may go
 // on with them.
 func testRetentionOfSpend(s *suite) {

@@ -86,6 +86,7 @@ func Run(t *testing.T, b Backend) {
 		{"Usage", testUsage},
 		{"Spend", testSpend},
 		{"RequestOf", testRequestOf},
+		{"RequestOfRuns", testRequestOfRuns},
 		{"RetentionOfSpend", testRetentionOfSpend},
 		{"Media", testMedia},
 		{"SpawnKeys", testSpawnKeys},
