@@ -61,6 +61,7 @@ func otherReaders() []reader {
 		{"core/subagent/engine.go", []string{"The process was restarted while you were working"}, model},
 		{"core/subagent/files.go", []string{`{"withheld"`}, model},
 		{"core/subagent/files.go", []string{"files of spawns"}, operator},
+		{"core/subagent/fork.go", nil, model},
 		{"core/subagent/names.go", nil, model},
 		{"core/subagent/outside.go", []string{"It runs without a thread"}, model},
 		{"core/subagent/params.go", nil, model},

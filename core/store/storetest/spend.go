@@ -150,10 +150,14 @@ func testRequestOfRuns(s *suite) {
 			return tx.InsertTurn(store.Turn{Session: f.sessions[1].ID, Generation: 1, Kind: store.InboxTask, Lane: store.LaneMain, Run: run, Request: of, Started: 1})
 		})
 	}
-	first := begin(clock.ID, get(s, func(tx *store.Tx) (int64, error) { return tx.RequestOf(store.Inbox{Kind: store.InboxTask, Run: clock.ID}) }))
+	first := begin(clock.ID, get(s, func(tx *store.Tx) (int64, error) {
+		return tx.RequestOf(store.Inbox{Kind: store.InboxTask, Run: clock.ID})
+	}))
 	require.Equal(s, first.ID, first.Request)
 	require.Equal(s, first.ID, s.runNow(clock.ID).Request)
-	again := get(s, func(tx *store.Tx) (int64, error) { return tx.RequestOf(store.Inbox{Kind: store.InboxCompletion, ForRun: clock.ID}) })
+	again := get(s, func(tx *store.Tx) (int64, error) {
+		return tx.RequestOf(store.Inbox{Kind: store.InboxCompletion, ForRun: clock.ID})
+	})
 	require.Equal(s, first.ID, again, "what goes on with it is the same request")
 	begin(clock.ID, again)
 	require.Equal(s, first.ID, s.runNow(clock.ID).Request)
