@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"sync"
@@ -31,30 +32,36 @@ func TestPostgres(t *testing.T) {
 	if !ok {
 		return
 	}
+	places, err := store.NewScratches(pgtest.New(t, s))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, places.Close(context.Background())) })
 	var mu sync.Mutex
-	urls := make(map[*store.DB]string)
-	openAt := func(t *testing.T, url string) *store.DB {
+	placed := make(map[*store.DB]*store.Scratch)
+	openAt := func(t *testing.T, place *store.Scratch) *store.DB {
 		t.Helper()
-		db, err := tryOpen(store.Options{URL: url})
+		db, err := tryOpen(store.Options{URL: place.URL, Conns: place.Conns})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		mu.Lock()
 		defer mu.Unlock()
-		urls[db] = url
+		placed[db] = place
 		return db
 	}
 	storetest.Run(t, storetest.Backend{
 		Open: func(t *testing.T) *store.DB {
 			t.Helper()
-			return openAt(t, pgtest.New(t, s))
+			place, err := places.Take(t.Context())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, places.Give(context.Background(), place)) })
+			return openAt(t, place)
 		},
 		Reopen: func(t *testing.T, db *store.DB) *store.DB {
 			t.Helper()
 			require.NoError(t, db.Close())
 			mu.Lock()
-			url := urls[db]
+			place := placed[db]
 			mu.Unlock()
-			return openAt(t, url)
+			return openAt(t, place)
 		},
 	})
 	t.Run("PositionsTakenTogether", func(t *testing.T) { testPositionsTakenTogether(t, s) })
