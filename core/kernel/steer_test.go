@@ -72,11 +72,12 @@ func TestAMessageToARunIsTakenByItsTurns(t *testing.T) {
 					if err := g.world.Clock.Sleep(ctx, 5*time.Second); err != nil {
 						return err
 					}
-					err := l.Step(ctx, func(tx *store.Tx) error {
-						rows, err := l.TakeSteer(tx)
-						note(rows)
+					var steered []store.Row
+					err := l.Step(ctx, func(tx *store.Tx) (err error) { // it may run twice
+						steered, err = l.TakeSteer(tx)
 						return err
 					})
+					note(steered)
 					turns = append(turns, text)
 					return err
 				}
