@@ -138,3 +138,30 @@ func (s *spawner) ask(tb testing.TB, chat int64, question func(tx *store.Tx, cha
 		require.NoError(tb, s.app.DB().Read(tb.Context(), func(tx *store.Tx) error { return question(tx, chat) }))
 	})
 }
+
+// TestAnOrdinaryMessageAsksLittle: a message and its answer in a chat without
+// sub-agents take so many statements and not more, and none of them is about
+// sub-agents.
+func TestAnOrdinaryMessageAsksLittle(t *testing.T) {
+	const messages, most = 20, 26
+	r := newRig(t)
+	for range 5 {
+		r.send(t, "g")
+	}
+	w := watch(r.app.DB(), func() {
+		for range messages {
+			r.send(t, "g")
+		}
+	})
+	n := 0
+	for q, times := range w.statements {
+		t.Logf("%5.1f %s", float64(times)/messages, q)
+		n += times
+		for _, table := range []string{"run", "wait", "binding", "spawn_key", "attachment", "worktree", "intent", "withheld"} {
+			require.NotRegexp(t, `\b(FROM|JOIN|INTO|UPDATE) `+table+`\b`, q)
+		}
+	}
+	// The receipt of the last answer may come after it, and one from before.
+	require.LessOrEqual(t, n, most*messages+most/2)
+	require.Greater(t, n, messages, "they were counted")
+}

@@ -84,7 +84,7 @@ type UsageView struct {
 	Day core.Millis `json:"day"`
 	// Number of the session.
 	Session int64 `json:"session"`
-	// Turns that ended, those of sub-agents too.
+	// Turns that asked a model or ended, those of sub-agents too.
 	Turns int64 `json:"turns"`
 	// Tokens read.
 	TokensIn int64 `json:"tokensIn"`

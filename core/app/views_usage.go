@@ -16,7 +16,7 @@ type AgentUsageView struct {
 	Day string `json:"day"`
 	// The agent whose sessions they are.
 	Agent string `json:"agent"`
-	// Turns that ended, those of sub-agents too.
+	// Turns that asked a model or ended, those of sub-agents too.
 	Turns int64 `json:"turns"`
 	// Tokens read, from a cache or not.
 	TokensIn int64 `json:"tokensIn"`

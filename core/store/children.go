@@ -27,14 +27,16 @@ const awaited = `delivery IN ('session_queued', 'blocked')`
 // time (the newest MaxChildren of them), all live ones, and those whose session
 // is still bound, in spawn order.
 func (tx *Tx) RunsOf(requester int64, since core.Millis) ([]core.Run, error) {
-	// A session that is bound is not archived.
+	// A session that is bound is not archived. The sum keeps PostgreSQL, as long
+	// as it knows nothing about the tables, from reading all of the requester's
+	// for each row.
 	return all(tx, scanRun, `SELECT `+runColumns+` FROM run WHERE id IN (
 		SELECT id FROM run WHERE requester_id = $1 AND `+live+`
 		UNION `+recent(MaxChildren)+`
-		UNION SELECT child.id FROM binding JOIN session ON binding.session_id = session.id AND binding.status <> 'ended'
-			JOIN run AS child ON child.session_id = session.id
-			WHERE session.parent_id = $1 AND session.archived_at = 0 AND child.requester_id = $1)
-		AND kind <> 'send' ORDER BY ordinal`, requester, int64(since))
+		UNION SELECT id FROM run WHERE session_id IN (SELECT session.id FROM session
+			JOIN binding ON binding.session_id = session.id AND binding.status <> 'ended'
+			WHERE session.parent_id = $1 AND session.archived_at = 0))
+		AND requester_id + 0 = $1 AND kind <> 'send' ORDER BY ordinal`, requester, int64(since))
 }
 
 // OpenRunsOf returns the sub-agents of any age that a session asked for, in

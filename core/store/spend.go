@@ -35,21 +35,35 @@ type booking struct {
 	owner            string
 	session, request int64
 	run              string
+	new, all         core.Usage // what is to be booked, and all that the turn used with it
 }
 
 // bookingColumns end a statement that changes one turn.
-const bookingColumns = ` RETURNING owner, session_id, CASE WHEN request = 0 THEN id ELSE request END, run_id`
+const bookingColumns = ` RETURNING owner, session_id, CASE WHEN request = 0 THEN id ELSE request END, run_id,
+	tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced`
 
-func (b *booking) dest() []any { return []any{&b.owner, &b.session, &b.request, &b.run} }
+func (b *booking) dest() []any {
+	return []any{
+		&b.owner, &b.session, &b.request, &b.run,
+		&b.all.TokensIn, &b.all.TokensOut, &b.all.CacheRead, &b.all.CacheWrite, &b.all.MicroUSD, &b.all.Unpriced,
+	}
+}
 
 // book adds what model calls used to everything that counts it: the day of the
 // turn's person, its run and those above it, the nearest first, its request, and
 // the day of its agent. Each is one statement that adds, so nothing is lost
 // between nodes, and all units take the rows in this order, after every other
-// lock.
-func (tx *Tx) book(b booking, u DayUsage, now core.Millis) error {
-	day := DayOf(now)
-	if err := tx.AddUsage(b.owner, b.session, day, u); err != nil || u.Usage == (core.Usage{}) {
+// lock. The turn itself is counted with the first that it used, at its end if it
+// used nothing: most turns are booked once.
+func (tx *Tx) book(b booking, now core.Millis) error {
+	day, u := DayOf(now), DayUsage{Usage: b.new}
+	if b.new == b.all {
+		u.Turns = 1
+	}
+	if u == (DayUsage{}) {
+		return nil
+	}
+	if err := tx.AddUsage(b.owner, b.session, day, u); err != nil || b.new == (core.Usage{}) {
 		return err
 	}
 	const add = ` ON CONFLICT (request, run_id) DO UPDATE SET tokens = spend.tokens + excluded.tokens,

@@ -144,7 +144,7 @@ func (tx *Tx) Checkpoint(node string) (int64, error) {
 // is booked to the turn, to the day of its person, and to every budget that it
 // is part of.
 func (tx *Tx) StepDone(turn int64, seq int, u core.Usage, now core.Millis) error {
-	var b booking
+	b := booking{new: u}
 	err := tx.one(`UPDATE turn SET seq = $2, attempts = 0, tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
 		cache_read = cache_read + $5, cache_write = cache_write + $6, micro_usd = micro_usd + $7, unpriced = unpriced + $8 WHERE id = $1`+bookingColumns,
 		[]any{turn, seq, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced}, b.dest()...)
@@ -154,31 +154,30 @@ func (tx *Tx) StepDone(turn int64, seq int, u core.Usage, now core.Millis) error
 	case err != nil:
 		return err
 	}
-	return tx.book(b, DayUsage{Usage: u}, now)
+	return tx.book(b, now)
 }
 
 // EndTurn ends a running turn and adds what all of it used to its run. u is
 // what no StepDone has booked. A turn that has ended stays as it is.
 func (tx *Tx) EndTurn(id int64, state TurnState, detail string, u core.Usage, now core.Millis) error {
-	var b booking
-	var all core.Usage
+	b := booking{new: u}
 	err := tx.one(`UPDATE turn SET state = $2, detail = $3, tokens_in = tokens_in + $4, tokens_out = tokens_out + $5,
 		cache_read = cache_read + $6, cache_write = cache_write + $7, micro_usd = micro_usd + $8, unpriced = unpriced + $9, ended_at = $10
-		WHERE id = $1 AND state = 'running'`+bookingColumns+`, tokens_in, tokens_out, cache_read, cache_write, micro_usd, unpriced`,
+		WHERE id = $1 AND state = 'running'`+bookingColumns,
 		[]any{id, string(state), detail, u.TokensIn, u.TokensOut, u.CacheRead, u.CacheWrite, u.MicroUSD, u.Unpriced, int64(now)},
-		append(b.dest(), &all.TokensIn, &all.TokensOut, &all.CacheRead, &all.CacheWrite, &all.MicroUSD, &all.Unpriced)...)
+		b.dest()...)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
 		return err
 	}
-	if b.run != "" && all != (core.Usage{}) {
-		if err := tx.AddRunUsage(b.run, all); err != nil {
+	if b.run != "" && b.all != (core.Usage{}) {
+		if err := tx.AddRunUsage(b.run, b.all); err != nil {
 			return err
 		}
 	}
-	return tx.book(b, DayUsage{Turns: 1, Usage: u}, now)
+	return tx.book(b, now)
 }
 
 // TurnsOfSession lists turns of a session, newest first.

@@ -16,7 +16,7 @@ func (d Day) Start() core.Millis { return core.Millis(int64(d) * dayMillis) }
 
 // DayUsage is what a person caused on a day, or several did.
 type DayUsage struct {
-	Turns int64 // that ended, those of sub-agents too
+	Turns int64 // that asked a model or ended, those of sub-agents too
 	core.Usage
 }
 
@@ -38,7 +38,7 @@ func (tx *Tx) AddUsage(user string, session int64, day Day, u DayUsage) error {
 }
 
 // UsageOf returns what a person, "channel:id", caused on a day in all sessions
-// together: the turns that have ended, and the tokens of all. Limits per person
+// together: the turns that asked a model or have ended, and their tokens. Limits per person
 // read it.
 func (tx *Tx) UsageOf(user string, day Day) (DayUsage, error) {
 	return tx.dayUsage(`SELECT `+usageSums+` FROM usage_day WHERE owner = $1 AND day = $2`, user, int64(day))
