@@ -18,11 +18,14 @@ func sessionsCommand(e *env) *cobra.Command {
 		func(s app.StopView) string {
 			return fmt.Sprintf("stopped: %s, %d sub-agents, %d waiting messages", choose(s.Turn, "1 turn", "no turn"), s.Tasks, s.Queued)
 		})
+	archive := change(e, "archive KEY", "Archive the session of a sub-agent, or a visible one, that is not at work",
+		func(name string) string { return item("sessions", name, "archive") },
+		func(s app.SessionView) string { return "archived: " + s.Key })
 	restore := change(e, "restore KEY", "Bring an archived session back",
 		func(name string) string { return item("sessions", name, "restore") },
 		func(s app.SessionView) string { return "restored: " + s.Key })
 	return family("sessions", "Sessions: the histories of agents", func() *cobra.Command { return sessionsList(e) },
-		sessionsShow(e), sessionsTranscript(e), stop, restore, worktreesCommand(e))
+		sessionsShow(e), sessionsTranscript(e), stop, archive, restore, worktreesCommand(e))
 }
 
 func choose(yes bool, a, b string) string {

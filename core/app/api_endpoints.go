@@ -90,6 +90,7 @@ func readEndpoints() []Endpoint {
 
 func writeEndpoints() []Endpoint {
 	return []Endpoint{
+		post("/sessions/{key}/archive", "Archive the session of a sub-agent, or a visible one, that is not at work.", api.archiveSession),
 		post("/sessions/{key}/restore", "Bring an archived session back.", api.restoreSession),
 		post("/sessions/{key}/stop", "Stop a session: its turn, what waits in it, and every sub-agent below it.", api.stopSession),
 		post("/tasks/maintenance", "Mend the ledger of tasks and prune what is kept no longer.", api.maintain),
@@ -249,13 +250,21 @@ func (s api) stopSession(r *http.Request) (StopView, error) {
 	})
 }
 
+func (s api) archiveSession(r *http.Request) (SessionView, error) {
+	return s.changeSession(r, s.live.engine.ArchiveNow)
+}
+
 func (s api) restoreSession(r *http.Request) (SessionView, error) {
+	return s.changeSession(r, s.live.engine.Restore)
+}
+
+func (s api) changeSession(r *http.Request, change func(tx *store.Tx, session store.Session) error) (SessionView, error) {
 	return write(s, r, func(v Views, tx *store.Tx) (SessionView, error) {
 		session, err := findSession(tx, ref(r))
 		if err != nil {
 			return SessionView{}, err
 		}
-		if err := s.live.engine.Restore(tx, session); err != nil {
+		if err := change(tx, session); err != nil {
 			return SessionView{}, err
 		}
 		d, err := v.Session(tx, session.Key)

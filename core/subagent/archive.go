@@ -64,6 +64,52 @@ func (e *Engine) Restore(tx *store.Tx, s store.Session) error {
 	return err
 }
 
+// ArchiveNow archives the session of a sub-agent, or a visible one, before its
+// time. It is refused (session_live, session_state) where the session is bound or
+// at work, where sub-agents below it are, and for conversations.
+func (e *Engine) ArchiveNow(tx *store.Tx, s store.Session) error {
+	if err := tx.LockSession(s.ID); err != nil {
+		return err
+	}
+	live, _, err := tx.SessionLive(s.ID)
+	switch {
+	case err != nil:
+		return err
+	case !live:
+		return core.Errorf("session_state", "the session %s is archived already", s.Key).WithRemedy("`skein sessions restore` brings it back")
+	case !s.Kind.Spawned():
+		return core.Errorf("session_state", "%s is a conversation, and those are not archived", s.Key).WithRemedy("/new in the conversation begins it anew")
+	}
+	bound, err := tx.BindingsOfSession(s.ID)
+	if err != nil {
+		return err
+	}
+	if len(bound) > 0 {
+		return core.Errorf("session_live", "the session %s listens in %s", s.Key, bound[0].Address).WithRemedy("end that first: `skein bindings end %s`", bound[0].ID)
+	}
+	does, err := tx.Activity(s.ID)
+	if err != nil {
+		return err
+	}
+	below, err := tx.Descendants(s.ID)
+	if err != nil {
+		return err
+	}
+	if does != (store.Activity{}) || len(below) > 0 {
+		return core.Errorf("session_live", "the session %s is at work, or sub-agents below it are", s.Key).
+			WithRemedy("wait for the end, or stop it first: `skein sessions stop %s`", s.Key)
+	}
+	run, err := tx.LatestRunOfSession(s.ID)
+	if orNothing(err) != nil {
+		return err
+	}
+	if run.Spec.Cleanup == cleanupDelete && !run.Delivery.Settled() {
+		return core.Errorf("session_live", "the outcome of %s is not told yet, and its files would go", s.Key).
+			WithRemedy("`skein tasks retry %s` tells it, `skein tasks dismiss %s` lets it go", run.TaskID, run.TaskID)
+	}
+	return e.archive(tx, s.ID, run, e.World.Now())
+}
+
 func agentOf(key string) string {
 	if k, err := core.ParseSessionKey(key); err == nil {
 		return k.Agent
@@ -140,7 +186,7 @@ func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 		case busy:
 			err = tx.SetArchiveDue(session.ID, now.Add(time.Minute))
 		default:
-			err = s.archive(tx, session.ID, run, now)
+			err = s.e.archive(tx, session.ID, run, now)
 		}
 		if err != nil {
 			return 0, err
@@ -151,9 +197,9 @@ func (s archiveSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 
 // archive archives a session; with cleanup "delete" the files that were handed
 // to it go.
-func (s archiveSource) archive(tx *store.Tx, session int64, run core.Run, now core.Millis) error {
+func (e *Engine) archive(tx *store.Tx, session int64, run core.Run, now core.Millis) error {
 	if run.Spec.Cleanup == cleanupDelete {
-		if err := s.e.letGoOfFiles(tx, session); err != nil {
+		if err := e.letGoOfFiles(tx, session); err != nil {
 			return err
 		}
 	}
