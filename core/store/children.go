@@ -98,10 +98,21 @@ func (tx *Tx) OpenChildrenOfRun(session int64, run string) ([]core.Run, error) {
 		AND requester_run = $2 ORDER BY ordinal`, session, run)
 }
 
-// SettleAsked records that nobody is to be told the outcomes of the runs that a
-// session asked for and that are on their way to it, and returns those runs: a
-// person stopped it.
-func (tx *Tx) SettleAsked(requester int64) ([]core.Run, error) {
-	return all(tx, scanRun, `UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND `+awaited+` AND delivery = 'session_queued'
-		RETURNING `+runColumns, requester)
+// SettleAsked records that nobody is to be told the outcomes that are on their
+// way to a session: of the runs that it asked for, and those that lie in its inbox
+// because whoever asked is gone. It returns those runs. A person stopped it.
+func (tx *Tx) SettleAsked(session int64) ([]core.Run, error) {
+	asked, err := all(tx, scanRun, `UPDATE run SET delivery = 'not_required' WHERE requester_id = $1 AND `+awaited+` AND delivery = 'session_queued'
+		RETURNING `+runColumns, session)
+	if err != nil {
+		return nil, err
+	}
+	handed, err := all(tx, scanRun, `UPDATE run SET delivery = 'not_required' WHERE delivery = 'session_queued' AND id IN
+		(SELECT run_id FROM inbox WHERE session_id = $1 AND kind = 'completion') RETURNING `+runColumns, session)
+	return append(asked, handed...), err
+}
+
+// SettleRun is SettleAsked for one run.
+func (tx *Tx) SettleRun(id string) ([]core.Run, error) {
+	return all(tx, scanRun, `UPDATE run SET delivery = 'not_required' WHERE id = $1 AND delivery = 'session_queued' RETURNING `+runColumns, id)
 }

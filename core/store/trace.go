@@ -37,6 +37,13 @@ func (tx *Tx) EventRows(session int64, since core.Millis, limit int) ([]Row, err
 		session, int64(since), limit)
 }
 
+// EventsOfChain returns the events that a chain of a session's turns took, oldest
+// first. A chain is named by its first turn.
+func (tx *Tx) EventsOfChain(session, chain int64) ([]Row, error) {
+	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE kind = 'completion' AND turn_id IN
+		(SELECT id FROM turn WHERE session_id = $1 AND id >= $2 AND (id = $2 OR chain = $2)) ORDER BY id`, session, chain)
+}
+
 // PostsOf returns the messages of a run: those written by its session for it,
 // and those of its requester that tell its outcome, oldest first.
 func (tx *Tx) PostsOf(run core.Run, limit int) ([]Outbox, error) {

@@ -46,7 +46,7 @@ func (e *Engine) persona(tx *store.Tx, l *kernel.Lease) string {
 // Prepare implements agent.Ender: it asks the extensions where the outcomes
 // that this turn may tell of are told.
 func (e *Engine) Prepare(ctx context.Context, l *kernel.Lease, out *agent.Outcome) error {
-	if l.Turn.Run != "" || out.Yield != nil || len(out.Events) == 0 || !e.Bindings.Redirects() {
+	if l.Turn.Run != "" || out.Yield != nil || !e.Bindings.Redirects() {
 		return nil
 	}
 	var untold []core.Run
@@ -197,7 +197,7 @@ func (e *Engine) endChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 		text, kind = e.Config.Language().FailureTurn(out.Detail), store.OutNotice
 	case text == "" && out.Silence != "":
 		return e.settle(tx, untold, core.DeliveryNotRequired)
-	case text == "" && !out.Spoke && len(out.Events) == 0:
+	case text == "" && !out.Spoke && len(out.Events)+len(untold) == 0:
 		text, kind = e.Config.Language().FailureNoAnswer(), store.OutNotice
 	}
 	if out.State == store.TurnDone && (text != "" || out.Spoke) {
@@ -271,9 +271,10 @@ func ids(runs []core.Run) []string {
 
 // untold returns the runs that this chain of turns has consumed and people do
 // not know of yet: the events of this turn, and those of earlier turns of the
-// chain that went on waiting.
+// chain that went on waiting, whoever had asked for them.
 func (e *Engine) untold(tx *store.Tx, l *kernel.Lease, events []model.Completion) ([]core.Run, error) {
-	if len(events) == 0 {
+	goesOn := l.Turn.Chain != 0 && l.Turn.Chain != l.Turn.ID
+	if len(events) == 0 && !goesOn {
 		return nil, nil
 	}
 	seen := make(map[string]bool)
@@ -290,6 +291,7 @@ func (e *Engine) untold(tx *store.Tx, l *kernel.Lease, events []model.Completion
 	}
 	for _, r := range children {
 		if r.Status.Live() || r.Delivery != core.DeliverySessionQueued {
+			seen[r.ID] = true
 			continue
 		}
 		pending, err := tx.CompletionPending(l.Session.ID, r.ID)
@@ -300,8 +302,25 @@ func (e *Engine) untold(tx *store.Tx, l *kernel.Lease, events []model.Completion
 			add(r)
 		}
 	}
+	if goesOn {
+		rows, err := tx.EventsOfChain(l.Session.ID, l.Turn.Chain)
+		if err != nil {
+			return nil, err
+		}
+		before, err := eventsIn(rows)
+		if err != nil {
+			return nil, err
+		}
+		events = append(before, events...)
+	}
 	for _, ev := range events {
+		if seen[ev.RunID] {
+			continue
+		}
 		r, err := tx.RunByID(ev.RunID)
+		if goesOn && errors.Is(err, store.ErrNotFound) {
+			continue // it was taken long ago, and is removed
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -137,6 +137,11 @@ func (e *Engine) eventsOf(tx *store.Tx, s store.Session, turn store.Turn) (event
 	if err != nil {
 		return nil, err
 	}
+	return eventsIn(rows)
+}
+
+// eventsIn returns the outcomes among rows of a transcript.
+func eventsIn(rows []store.Row) (events []model.Completion, err error) {
 	for _, r := range rows {
 		item, err := model.DecodeItem(r.Body)
 		if err != nil {

@@ -247,17 +247,11 @@ func (e *Engine) stopSession(tx *store.Tx, session int64, now core.Millis, out *
 	if out.Queued, err = tx.ClearQueued(session); err != nil {
 		return "", err
 	}
+	if err := e.settleUntold(tx, session, t, now); err != nil {
+		return "", err
+	}
 	if _, err := tx.ClearCompletions(session); err != nil {
 		return "", err
-	}
-	untold, err := tx.SettleAsked(session)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range untold {
-		if err := e.archiveDeleted(tx, r, now); err != nil {
-			return "", err
-		}
 	}
 	if err := tx.DeleteWaits(session); err != nil {
 		return "", err
@@ -278,6 +272,66 @@ func (e *Engine) stopSession(tx *store.Tx, session int64, now core.Millis, out *
 		}
 	}
 	return said, nil
+}
+
+// settleUntold records that nobody is to be told the outcomes that are on their
+// way to the session, and those that it has taken and not told of: in its turn,
+// and in the chains that wait.
+func (e *Engine) settleUntold(tx *store.Tx, session int64, running store.Turn, now core.Millis) error {
+	untold, err := tx.SettleAsked(session)
+	if err != nil {
+		return err
+	}
+	taken, err := e.takenBy(tx, session, running)
+	if err != nil {
+		return err
+	}
+	for _, ev := range taken {
+		settled, err := tx.SettleRun(ev.RunID)
+		if err != nil {
+			return err
+		}
+		untold = append(untold, settled...)
+	}
+	for _, r := range untold {
+		if err := e.archiveDeleted(tx, r, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takenBy returns the outcomes that the chains of a session took which have not
+// ended: that of its turn, and those that wait.
+func (e *Engine) takenBy(tx *store.Tx, session int64, running store.Turn) (taken []model.Completion, err error) {
+	chains := []int64{running.Chain}
+	waits, err := tx.Waits(session)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range waits {
+		turn, err := tx.TurnByID(w.Turn)
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // it may have been swept
+			return nil, err
+		}
+		chains = append(chains, turn.Chain)
+	}
+	slices.Sort(chains)
+	for _, chain := range slices.Compact(chains) {
+		if chain == 0 {
+			continue
+		}
+		rows, err := tx.EventsOfChain(session, chain)
+		if err != nil {
+			return nil, err
+		}
+		events, err := eventsIn(rows)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, events...)
+	}
+	return taken, nil
 }
 
 // lastSaid returns the latest visible text of a turn.

@@ -339,7 +339,8 @@ func (e *Engine) park(tx *store.Tx, l *kernel.Lease, run core.Run, out agent.Out
 	return true, e.parkRun(tx, l, run, out)
 }
 
-// yieldChat ends a chat turn that waits: its acknowledgment is shown.
+// yieldChat ends a chat turn that waits: its acknowledgment is shown. Where all
+// that it waited for was stopped meanwhile, that is its answer.
 func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error {
 	t, err := termsOf(out)
 	if err != nil {
@@ -349,7 +350,14 @@ func (e *Engine) yieldChat(tx *store.Tx, l *kernel.Lease, out agent.Outcome) err
 	if err != nil {
 		return err
 	}
-	if !parked || t.Ack == "" || t.Ack == out.Text || l.Turn.ReplyTo.IsZero() {
+	if !parked {
+		out.Yield = nil
+		if out.Text == "" && !out.Spoke {
+			out.Text = t.Ack
+		}
+		return e.endChat(tx, l, out)
+	}
+	if t.Ack == "" || t.Ack == out.Text || l.Turn.ReplyTo.IsZero() {
 		return nil
 	}
 	_, _, err = e.Poster.Post(tx, store.Outbox{

@@ -66,6 +66,55 @@ func testTellings(s *suite) {
 	require.Equal(s, []core.Run{s.runNow("01RUN01")}, settled)
 	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN01").Delivery)
 	require.Equal(s, core.DeliveryBlocked, s.runNow("01RUN03").Delivery)
+
+	// What was handed up lies in the inbox of a session that did not ask for it.
+	again := func() {
+		s.write(func(tx *store.Tx) error { return tx.SetDelivery("01RUN01", core.DeliverySessionQueued, "", 1100) })
+	}
+	again()
+	settle := func() []core.Run {
+		return do(s, func(tx *store.Tx) ([]core.Run, error) { return tx.SettleAsked(77) })
+	}
+	require.Empty(s, settle())
+	require.Equal(s, core.DeliverySessionQueued, s.runNow("01RUN01").Delivery)
+	s.put(store.Inbox{Session: 77, Kind: store.InboxCompletion, Lane: store.LaneMain, Run: "01RUN01", Body: "event"})
+	require.Equal(s, "01RUN01", settle()[0].ID)
+	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN01").Delivery)
+	again()
+	for id, n := range map[string]int{"01RUN01": 1, "01RUN03": 0, "none": 0} {
+		require.Len(s, do(s, func(tx *store.Tx) ([]core.Run, error) { return tx.SettleRun(id) }), n, id)
+	}
+	require.Equal(s, core.DeliveryNotRequired, s.runNow("01RUN01").Delivery)
+	require.Equal(s, core.DeliveryBlocked, s.runNow("01RUN03").Delivery)
+}
+
+// testChainEvents: the outcomes that the turns of a chain took, and no others.
+func testChainEvents(s *suite) {
+	a, b := s.session(), s.session()
+	turn := func(session store.Session, chain int64) int64 {
+		return do(s, func(tx *store.Tx) (store.Turn, error) {
+			return tx.InsertTurn(store.Turn{Session: session.ID, Generation: 1, Chain: chain, Kind: store.InboxCompletion, Lane: store.LaneMain})
+		}).ID
+	}
+	row := func(session store.Session, turn int64, kind store.InboxKind, body string) {
+		s.write(func(tx *store.Tx) error {
+			_, err := tx.AppendRow(store.Row{Session: session.ID, Generation: 1, Turn: turn, Kind: string(kind), Body: body})
+			return err
+		})
+	}
+	first := turn(a, 0)
+	other, second, elsewhere := turn(a, 0), turn(a, first), turn(b, first)
+	row(a, second, store.InboxCompletion, "later")
+	row(a, first, store.InboxCompletion, "early")
+	row(a, first, store.InboxMessage, "a message")
+	row(a, other, store.InboxCompletion, "of another chain")
+	row(b, elsewhere, store.InboxCompletion, "of another session")
+	rows := do(s, func(tx *store.Tx) ([]store.Row, error) { return tx.EventsOfChain(a.ID, first) })
+	var bodies []string
+	for _, r := range rows {
+		bodies = append(bodies, r.Body)
+	}
+	require.Equal(s, []string{"later", "early"}, bodies)
 }
 
 // testReissues: a message in trouble goes out again under another key, and the

@@ -63,6 +63,7 @@ func Run(t *testing.T, b Backend) {
 		{"Sends", testSends},
 		{"Tellings", testTellings},
 		{"Reissues", testReissues},
+		{"ChainEvents", testChainEvents},
 		{"Closings", testClosings},
 		{"Restores", testRestores},
 		{"Descendants", testDescendants},
