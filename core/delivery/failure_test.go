@@ -343,8 +343,8 @@ func TestB115_AFailingHookSendsNothingTwice(t *testing.T) {
 				r.platform.setScript(always(fault{class: class}))
 				row := message("y")
 				row.Kind = store.OutNotice
-				ids = r.write(row)
 				calls := len(r.platform.calls)
+				ids = r.write(row)
 				r.advance(20 * time.Second)
 				require.NotEqual(t, store.OutSending, r.row(ids[0]).State)
 				require.Len(t, r.platform.calls, calls+1)
