@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/skein-bot/skein/core"
@@ -59,6 +60,20 @@ func (tx *Tx) BindingOfRun(run string) (b core.Binding, ok bool, err error) {
 func (tx *Tx) BindingsOfSession(session int64) ([]core.Binding, error) {
 	list, err := all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE session_id = $1 AND status <> 'ended' ORDER BY id`, session)
 	return tx.lockBindings(list, err, bindingLive)
+}
+
+// BindingsOfSessions returns those of several sessions, to be shown: it locks
+// nothing.
+func (tx *Tx) BindingsOfSessions(sessions []int64) ([]core.Binding, error) {
+	if len(sessions) == 0 {
+		return nil, nil
+	}
+	in := make([]string, 0, len(sessions))
+	args := make([]any, 0, len(sessions))
+	for n, session := range sessions {
+		in, args = append(in, fmt.Sprintf("$%d", n+1)), append(args, session)
+	}
+	return all(tx, scanBinding, `SELECT `+bindingColumns+` FROM binding WHERE status <> 'ended' AND session_id IN (`+strings.Join(in, ",")+`) ORDER BY id`, args...)
 }
 
 // BindingsDue returns active and suspended bindings whose due time is reached,

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -152,10 +153,13 @@ func (e *Engine) childrenPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Leas
 			continue
 		}
 		b.WriteString(part.head + "\n")
-		for _, r := range newest(part.runs, part.most) {
-			if err := childLine(b, tx, r); err != nil {
-				return err
-			}
+		shown := newest(part.runs, part.most)
+		places, err := placesOf(tx, shown)
+		if err != nil {
+			return err
+		}
+		for _, r := range shown {
+			childLine(b, r, places[r.Session])
 		}
 		switch more := len(part.runs) - part.most; {
 		case more > 0 && part.counted:
@@ -170,18 +174,25 @@ func (e *Engine) childrenPrompt(b *strings.Builder, tx *store.Tx, l *kernel.Leas
 // newest returns the last n runs of a list in spawn order.
 func newest(runs []core.Run, n int) []core.Run { return runs[max(0, len(runs)-n):] }
 
-func childLine(b *strings.Builder, tx *store.Tx, r core.Run) error {
-	bindings, err := tx.BindingsOfSession(r.Session)
-	if err != nil {
-		return err
+// placesOf returns where the sessions of runs are bound.
+func placesOf(tx *store.Tx, runs []core.Run) (map[int64]string, error) {
+	sessions := make([]int64, 0, len(runs))
+	for _, r := range runs {
+		sessions = append(sessions, r.Session)
 	}
-	place := "none"
-	if len(bindings) > 0 {
-		place = bindings[0].Address.String()
+	bindings, err := tx.BindingsOfSessions(sessions)
+	places := make(map[int64]string, len(bindings))
+	for _, bound := range bindings {
+		if places[bound.Session] == "" {
+			places[bound.Session] = bound.Address.String()
+		}
 	}
+	return places, err
+}
+
+func childLine(b *strings.Builder, r core.Run, place string) {
 	fmt.Fprintf(b, "- #%d %s run=%s session=%s label=%q task=%q taskName=%q binding=%q tokens=%d delivery=%s\n", r.Ordinal, r.Status, r.ID,
-		r.SessionKey, core.Clip(r.Label, 64), core.Clip(r.Task, 96), r.TaskName, place, r.Tokens(), r.Delivery)
-	return nil
+		r.SessionKey, core.Clip(r.Label, 64), core.Clip(r.Task, 96), r.TaskName, cmp.Or(place, "none"), r.Tokens(), r.Delivery)
 }
 
 // filesPrompt tells a child which files came with its task.

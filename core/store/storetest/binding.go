@@ -167,6 +167,8 @@ func testBindingLists(s *suite) {
 	ids := s.bindingIDs
 
 	require.Equal(s, []string{"b3", "b5"}, ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsOfSession(8) }))
+	require.Equal(s, []string{"b3", "b5"}, ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsOfSessions([]int64{8, 99}) }))
+	require.Empty(s, ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsOfSessions(nil) }))
 	due := func(now core.Millis, limit int) []string {
 		return ids(func(tx *store.Tx) ([]core.Binding, error) { return tx.BindingsDue(now, limit) })
 	}
