@@ -78,14 +78,20 @@ func (a *Adapter) run(ctx context.Context, in core.Intake) error {
 	// What is not a cursor of ours acknowledges nothing: everything pending
 	// comes again, and intake knows what it has seen.
 	after, _ := strconv.ParseUint(stored, 10, 64)
+	takenBack := false
 	for {
 		batch, err := a.backend.Poll(ctx, PollRequest{Account: a.account, After: after})
+		if superseded(err) && !takenBack {
+			takenBack = true
+			continue
+		}
 		if ctx.Err() == nil {
 			a.note(err)
 		}
 		if err != nil {
 			return classifyPoll(err)
 		}
+		takenBack = false
 		for _, u := range batch.Updates {
 			if err := a.receive(ctx, in, u); err != nil {
 				return fmt.Errorf("console: intake of update %d: %w", u.Seq, err)

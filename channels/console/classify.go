@@ -36,6 +36,15 @@ func classifyPoll(err error) error {
 	return classify(err)
 }
 
+// superseded reports whether another poll took the account over. That may have
+// been the last one of a process that was killed, still on its way when ours
+// began: nobody is behind it, and one more poll has the account for good. A
+// client that lives takes it over again, once, and then we have lost it.
+func superseded(err error) bool {
+	refusal := new(Error)
+	return errors.As(err, &refusal) && refusal.Code == CodeSuperseded
+}
+
 // class says what a refusal means. The platform answers 5xx only before it has
 // done anything.
 func (e *Error) class() core.SendClass {

@@ -169,6 +169,46 @@ func TestANewerPollEndsAnOlderOne(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// overtaken is a backend whose first polls are ended by another client.
+type overtaken struct {
+	console.Backend
+	times int
+}
+
+func (o *overtaken) Poll(ctx context.Context, r console.PollRequest) (console.Updates, error) {
+	if o.times > 0 {
+		o.times--
+		return console.Updates{}, &console.Error{Status: http.StatusConflict, Code: console.CodeSuperseded}
+	}
+	return o.Backend.Poll(ctx, r)
+}
+
+// TestAPollOfTheDeadIsOvertaken: what a process that was killed had on its way
+// does not cost the next one the account; another one that lives does.
+func TestAPollOfTheDeadIsOvertaken(t *testing.T) {
+	h, c := openHub(t)
+	post(t, h, "alice", "team", "", "hello")
+	err := console.NewAdapter(&overtaken{h, 1}, "default", c).Run(context.Background(), emptyIntake{})
+	require.ErrorIs(t, err, errFull, "it receives")
+	err = console.NewAdapter(&overtaken{h, 2}, "default", c).Run(context.Background(), emptyIntake{})
+	class, _ := core.ClassifySend(err)
+	require.Equal(t, core.SendConflict, class)
+}
+
+// TestOfTwoProcessesOneKeepsTheAccount: they do not take it from each other for
+// ever.
+func TestOfTwoProcessesOneKeepsTheAccount(t *testing.T) {
+	h, c := openHub(t)
+	ended := make(chan error)
+	for range 2 {
+		go func() { ended <- console.NewAdapter(h, "default", c).Run(context.Background(), emptyIntake{}) }()
+	}
+	class, _ := core.ClassifySend(<-ended)
+	require.Equal(t, core.SendConflict, class)
+	post(t, h, "alice", "team", "", "hello")
+	require.ErrorIs(t, <-ended, errFull)
+}
+
 func TestSendIsIdempotent(t *testing.T) {
 	h, _ := openHub(t)
 	first := send(t, h, console.SendRequest{Conversation: "team", Text: "hi", Key: "k1"})
