@@ -216,10 +216,14 @@ func debounce(take []store.Inbox, q Queue, follows bool, now core.Millis) time.D
 	return max(newest.Add(q.Debounce).Sub(now), 0)
 }
 
-// awaited reports whether r is the message that a wait was for whose note head
-// is: they are taken together, so that the waiter is resumed once.
+// awaited reports whether r is the message that a wait was for whose note, or an
+// event that it held back, head is: they are taken together, so that the waiter
+// is resumed once.
 func awaited(head, r store.Inbox) bool {
-	return head.Kind == store.InboxWake && r.Kind == store.InboxMessage && r.Chain != 0 && r.Chain == head.Chain
+	if r.Kind != store.InboxMessage || r.ForRun != head.ForRun {
+		return false
+	}
+	return head.ForRun != "" || head.Kind == store.InboxWake && r.Chain != 0 && r.Chain == head.Chain
 }
 
 // steers reports whether r is a message to that run. Such a message has no place
@@ -245,9 +249,13 @@ func choose(rows []store.Inbox, mode QueueMode) []store.Inbox {
 	var take []store.Inbox
 	switch head.Kind {
 	case store.InboxCompletion, store.InboxWake:
+		by := head
+		if n := slices.IndexFunc(rows, func(r store.Inbox) bool { return awaited(head, r) }); n >= 0 {
+			by = rows[n] // what came meanwhile does not go before the message
+		}
 		for _, r := range rows {
 			event := r.Kind == store.InboxCompletion || r.Kind == store.InboxWake
-			if (event || awaited(head, r)) && r.ForRun == head.ForRun && agree(r, head.ReplyTo, head.Policy) || steers(r, head.ForRun) {
+			if (event || awaited(head, r)) && r.ForRun == head.ForRun && agree(r, by.ReplyTo, by.Policy) || steers(r, head.ForRun) {
 				take = append(take, r)
 			}
 		}

@@ -61,6 +61,11 @@ func (e *Engine) handBody(tx *store.Tx, run core.Run, body string, silent bool) 
 	if !waited && silent {
 		return nil // nobody waits, and it has nothing to say
 	}
+	if !waited {
+		if waited, err = e.holdForMessage(tx, &row); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.InsertInbox(row); err != nil {
 		return err
 	}

@@ -72,6 +72,9 @@ func (e *Engine) placeOf(tx *store.Tx, run core.Run, row *store.Inbox) error {
 		if w.Kind != WaitMessage {
 			return nil
 		}
+		if err := e.setPending(tx, w.Session, w.Run, store.InboxQueued); err != nil {
+			return err
+		}
 		if w.Note != "" {
 			if err := e.queueNote(tx, w, turn.Chain, ownNote(w)); err != nil {
 				return err

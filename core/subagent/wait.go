@@ -125,6 +125,11 @@ func (e *Engine) release(tx *store.Tx, w store.Wait, chain int64) error {
 			return err
 		}
 	}
+	if w.Kind == WaitMessage {
+		if err := e.setPending(tx, w.Session, w.Run, store.InboxQueued); err != nil {
+			return err
+		}
+	}
 	if w.Note == "" {
 		return nil
 	}
@@ -185,6 +190,44 @@ func (e *Engine) joinWait(tx *store.Tx, run core.Run, row *store.Inbox) (waited,
 		return true, true, e.release(tx, w, row.Chain)
 	}
 	return false, false, nil
+}
+
+// holdForMessage holds an event back whose run waits for a message and for
+// nothing else: it comes with that message, or at the deadline. A chat holds
+// nothing, because people are to hear of an outcome: it has a turn on the event,
+// and goes on waiting.
+func (e *Engine) holdForMessage(tx *store.Tx, row *store.Inbox) (bool, error) {
+	if row.ForRun == "" {
+		return false, nil
+	}
+	waits, err := tx.Waits(row.Session)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range waits {
+		if w.Kind == WaitMessage && w.Run == row.ForRun {
+			row.ReplyTo, row.Anchor, row.State = w.ReplyTo, w.Anchor, store.InboxHeld
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// setPending holds back, or lets go of, the events that wait for a run.
+func (e *Engine) setPending(tx *store.Tx, session int64, run string, to store.InboxState) error {
+	if run == "" {
+		return nil
+	}
+	rows, err := tx.PendingCompletions(session, run)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := tx.SetCompletionState(session, r.Run, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) countEnded(tx *store.Tx, batch []string) (n int, err error) {
@@ -257,7 +300,11 @@ func (e *Engine) yieldRun(tx *store.Tx, l *kernel.Lease, run core.Run, out agent
 	if err != nil {
 		return false, err
 	}
-	if err := e.dropWaits(tx, l, run, t.WaitFor); err != nil { // this one stands for it
+	instead := []string{t.WaitFor}
+	if t.WaitFor == WaitMessage { // and not for children any more
+		instead = append(instead, WaitChildren)
+	}
+	if err := e.dropWaits(tx, l, run, instead...); err != nil { // this one stands for them
 		return false, err
 	}
 	if t.WaitFor == WaitMessage {
@@ -380,8 +427,9 @@ func (e *Engine) yield(tx *store.Tx, l *kernel.Lease, t terms) (parked bool, err
 	return true, e.arm(tx, l, batch, t)
 }
 
-// armMessage waits for the next message of a person. Messages need no wait to
-// start a turn; the row keeps the run alive and holds the deadline.
+// armMessage waits for the next message of a person, or to the run. Messages need
+// no wait to start a turn; the row keeps the run alive, holds the deadline, and
+// keeps the events of children from waking the run before.
 func (e *Engine) armMessage(tx *store.Tx, l *kernel.Lease, t terms) error {
 	w := store.Wait{
 		Turn: l.Turn.ID, Session: l.Session.ID, Run: l.Turn.Run, Kind: WaitMessage, ReplyTo: l.Turn.ReplyTo, Anchor: l.Turn.Anchor,
@@ -393,6 +441,9 @@ func (e *Engine) armMessage(tx *store.Tx, l *kernel.Lease, t terms) error {
 			return err
 		}
 		tx.OnCommit(func() { e.kernel.Due(w.Deadline) })
+	}
+	if err := e.setPending(tx, w.Session, w.Run, store.InboxHeld); err != nil {
+		return err
 	}
 	return tx.InsertWait(w)
 }
@@ -413,6 +464,9 @@ func (e *Engine) MessageArrived(tx *store.Tx, row *store.Inbox) error {
 			return err
 		}
 		row.ForRun, row.Chain = w.Run, turn.Chain
+		if err := e.setPending(tx, w.Session, w.Run, store.InboxQueued); err != nil {
+			return err
+		}
 		if w.Note != "" {
 			note := e.note(w, turn.Chain, ownNote(w))
 			// The message's own place and sender: the two make one turn.
