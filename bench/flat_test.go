@@ -110,7 +110,7 @@ func (s *spawner) questions() map[string]func(tx *store.Tx, chat int64) error {
 		"tools of a run":     func(tx *store.Tx, _ int64) error { _, err := tx.ToolsOfRun("0000000001"); return err },
 		"live children":      func(tx *store.Tx, chat int64) error { _, err := tx.CountLiveRunsOf(chat); return err },
 		"live runs of a tree": func(tx *store.Tx, chat int64) error {
-			_, err := tx.CountLiveRunsOfTree(fmt.Sprint("session:", chat))
+			_, err := tx.CountOthersOfTree(fmt.Sprint("session:", chat), "")
 			return err
 		},
 		"descendants":     func(tx *store.Tx, chat int64) error { _, err := tx.Descendants(chat); return err },

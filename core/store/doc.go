@@ -43,9 +43,10 @@
 // LockSession, because whoever waits for a lock must not hold one that the
 // holder waits for. The order of locks is
 //
-//  1. the tree of runs (CountLiveRunsOfTree),
-//  2. sessions by ascending id; a parent is older than its child,
-//  3. bindings by ascending id, read again under their lock,
+//  1. sessions by ascending id; a parent is older than its child,
+//  2. bindings by ascending id, read again under their lock,
+//  3. the tree of runs that the unit adds to (CountOthersOfTree): a lock that only
+//     admissions take, and after which they lock nothing that others have,
 //  4. all other rows, which only a holder of the above writes, or which are
 //     written by one statement with a unique key (ON CONFLICT).
 //

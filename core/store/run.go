@@ -89,13 +89,14 @@ func (tx *Tx) CountLiveRunsOf(requester int64) (n int, err error) {
 	return n, err
 }
 
-// CountLiveRunsOfTree counts the live runs of a tree. A unit that adds to the
-// tree is the only one to do so until it ends.
-func (tx *Tx) CountLiveRunsOfTree(root string) (n int, err error) {
+// CountOthersOfTree counts the live runs of a tree but for one, which the unit
+// adds: it is the only one to add to the tree until it ends. Call it once the
+// unit has locked its sessions and bindings.
+func (tx *Tx) CountOthersOfTree(root, run string) (n int, err error) {
 	if err := tx.lockTree(root); err != nil {
 		return 0, err
 	}
-	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND `+live, []any{root}, &n)
+	err = tx.one(`SELECT COUNT(*) FROM run WHERE root_run_id = $1 AND id <> $2 AND `+live, []any{root, run}, &n)
 	return n, err
 }
 

@@ -61,6 +61,9 @@ func (e *Engine) SpawnAsked(tx *store.Tx, a Asked) (Started, error) {
 	if err := s.admit(tx); err != nil {
 		return Started{}, err
 	}
+	if err := s.roomInTree(tx); err != nil {
+		return Started{}, err
+	}
 	if _, err := s.start(tx, core.Binding{}); err != nil {
 		return Started{}, err
 	}

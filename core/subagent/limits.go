@@ -9,7 +9,8 @@ import (
 	"github.com/skein-bot/skein/core/words"
 )
 
-// limits refuses what the operator's limits forbid, with figures.
+// limits refuses what the operator's limits forbid, with figures; roomInTree does
+// the rest.
 func (s *spawn) limits(tx *store.Tx) error {
 	set := s.e.Config.Subagents(s.scope.Agent)
 	deepest, err := s.deepest(tx, set)
@@ -30,16 +31,6 @@ func (s *spawn) limits(tx *store.Tx) error {
 			core.Errorf("children_limit", "%d of %d children are live", n, set.MaxChildrenPerAgent).
 				WithRemedy("wait with sessions_yield until some have ended"))
 	}
-	if set.MaxTreeRuns > 0 {
-		if n, err = tx.CountLiveRunsOfTree(s.run.Root); err != nil {
-			return err
-		}
-		if n >= set.MaxTreeRuns {
-			return forPeople(words.RefuseSpawnTree("tree_limit", n, set.MaxTreeRuns),
-				core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, set.MaxTreeRuns).
-					WithRemedy("wait with sessions_yield until some have ended"))
-		}
-	}
 	if err := backlog(tx, s.run.Root); err != nil {
 		return err
 	}
@@ -57,6 +48,22 @@ func (s *spawn) limits(tx *store.Tx) error {
 		return err
 	}
 	return core.Errorf("task_name_taken", "the live run %s has the task name %q", other.ID, s.p.TaskName).WithRemedy("choose another taskName")
+}
+
+// roomInTree refuses a run for which its tree has no room. It is the last look of
+// an admission: the tree is locked after all sessions and bindings.
+func (s *spawn) roomInTree(tx *store.Tx) error {
+	most := s.e.Config.Subagents(s.scope.Agent).MaxTreeRuns
+	if most == 0 {
+		return nil
+	}
+	n, err := tx.CountOthersOfTree(s.run.Root, s.run.ID)
+	if err != nil || n < most {
+		return err
+	}
+	return forPeople(words.RefuseSpawnTree("tree_limit", n, most),
+		core.Errorf("tree_limit", "%d of %d runs of this tree are live", n, most).
+			WithRemedy("wait with sessions_yield until some have ended"))
 }
 
 // deepest is how deep sub-agents may nest below the requester: a leaf stays one,

@@ -137,6 +137,9 @@ func (s *spawn) reserve(ctx context.Context, steps tool.Steps) (resumed bool, er
 		if err := s.reserveThread(tx); err != nil {
 			return err
 		}
+		if err := s.roomInTree(tx); err != nil {
+			return err
+		}
 		body, err := json.Marshal(intentBody{Run: s.run.ID, Session: s.run.Session, Binding: s.bound.Binding.ID, Warn: s.warn, Note: s.note})
 		if err != nil {
 			return err

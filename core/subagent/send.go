@@ -167,7 +167,7 @@ func (e *Engine) roomFor(tx *store.Tx, from store.Session, root string) error {
 	if set.MaxTreeRuns == 0 {
 		return nil
 	}
-	if n, err = tx.CountLiveRunsOfTree(root); err != nil {
+	if n, err = tx.CountOthersOfTree(root, ""); err != nil {
 		return err
 	}
 	if n >= set.MaxTreeRuns {

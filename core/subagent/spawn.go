@@ -98,6 +98,9 @@ func (t SpawnTool) InvokeDurable(ctx context.Context, scope core.ToolScope, call
 		if err := s.admit(tx); err != nil {
 			return tool.Result{}, err
 		}
+		if err := s.roomInTree(tx); err != nil {
+			return tool.Result{}, err
+		}
 		return s.start(tx, core.Binding{})
 	})
 	if err != nil {
@@ -193,8 +196,8 @@ func (s *spawn) repeated() tool.Result {
 	return tool.Result{ToolResult: core.ToolResult{Text: s.again}}
 }
 
-// admit checks everything and reserves the run and its session; load came
-// before it.
+// admit checks everything but the room in the tree and reserves the run and its
+// session; load came before it, and roomInTree comes last.
 func (s *spawn) admit(tx *store.Tx) error {
 	if err := s.plan(tx); err != nil {
 		return err

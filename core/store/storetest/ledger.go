@@ -56,7 +56,7 @@ func testDeadRun(s *suite) {
 	s.put(store.Inbox{Session: other.ID, Kind: store.InboxWake, Lane: store.LaneSubagent, ForRun: alive.ID})
 
 	require.Equal(s, 1, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveRunsOf(requester.ID) }))
-	require.Equal(s, 1, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveRunsOfTree("01RUN01") }))
+	require.Equal(s, 1, get(s, func(tx *store.Tx) (int, error) { return tx.CountOthersOfTree("01RUN01", "") }))
 	require.Equal(s, 1, get(s, func(tx *store.Tx) (store.Load, error) { return tx.Load(1) }).Runs)
 	missing(s, func(tx *store.Tx) (core.Run, error) { return tx.LiveTaskName(requester.ID, "dead") })
 	for name, list := range map[string]func(tx *store.Tx) ([]core.Run, error){

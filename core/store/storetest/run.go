@@ -116,8 +116,9 @@ func testRunLists(s *suite) {
 	require.Equal(s, []string{"01RUN01", "01RUN02"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveRunsOf(10) }))
 	require.Equal(s, []string{"01RUN04"}, ids(func(tx *store.Tx) ([]core.Run, error) { return tx.LiveRunsOf(11) }))
 	require.Equal(s, 2, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveRunsOf(10) }))
-	require.Equal(s, 3, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveRunsOfTree("01RUN01") }))
-	require.Zero(s, get(s, func(tx *store.Tx) (int, error) { return tx.CountLiveRunsOfTree("01RUN02") }))
+	require.Equal(s, 3, get(s, func(tx *store.Tx) (int, error) { return tx.CountOthersOfTree("01RUN01", "") }))
+	require.Equal(s, 2, get(s, func(tx *store.Tx) (int, error) { return tx.CountOthersOfTree("01RUN01", "01RUN01") }))
+	require.Zero(s, get(s, func(tx *store.Tx) (int, error) { return tx.CountOthersOfTree("01RUN02", "") }))
 	of := func(since core.Millis) []string {
 		return ids(func(tx *store.Tx) ([]core.Run, error) { return tx.RunsOf(11, since) })
 	}
