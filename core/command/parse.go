@@ -12,15 +12,15 @@ type Line struct {
 	Args string
 }
 
-// Parse reads a message that begins with a slash and a name: a lower-case
-// letter, then lower-case letters, digits, '-' and '_', then the end, white
-// space, or '@' and the name of a bot. Whatever else there is, like /usr/bin,
-// is no command.
+// Parse reads a message that begins with a slash and a name: a letter, then
+// letters, digits, '-' and '_', then the end, white space, or '@' and the name of
+// a bot. Case does not matter: keyboards begin a message with a capital. Whatever
+// else there is, like /usr/bin, is no command.
 func Parse(text string) (Line, bool) {
 	text = strings.TrimSpace(text)
 	word, args := cutWord(text)
 	name, bot, addressed := strings.Cut(word, "@")
-	name, slash := strings.CutPrefix(name, "/")
+	name, slash := strings.CutPrefix(strings.ToLower(name), "/")
 	if !slash || !validName(name) || addressed && bot == "" {
 		return Line{}, false
 	}

@@ -49,11 +49,18 @@ func kindOf(key string) core.SessionKind {
 }
 
 // Restore brings an archived session back. It is archived again when it has not
-// been used for as long as a sub-agent's session is kept after its end. The error
-// for people has the code session_state.
+// been used for as long as its requester's agent keeps a sub-agent's session after
+// its end. The error for people has the code session_state.
 func (e *Engine) Restore(tx *store.Tx, s store.Session) error {
 	now, due := e.World.Now(), core.Millis(0)
-	if after := e.Config.Subagents(s.Agent).ArchiveAfter; after > 0 && s.Kind == core.SessionSubagent {
+	keeper := s.Agent
+	switch parent, err := tx.SessionByID(s.Parent); {
+	case err == nil:
+		keeper = parent.Agent
+	case orNothing(err) != nil:
+		return err
+	}
+	if after := e.Config.Subagents(keeper).ArchiveAfter; after > 0 && s.Kind == core.SessionSubagent {
 		due = now.Add(after)
 		tx.OnCommit(func() { e.kernel.Due(due) })
 	}
