@@ -211,7 +211,7 @@ func (a *App) join() error {
 	})
 	a.kernel = kernel.New(kernel.Options{DB: a.db, World: a.world, Log: a.log, Runner: runner, Slots: a.slots, Queue: a.queueOf,
 		StartLimit: a.engine.StartLimit,
-		Alone:      !a.shares(), Moved: a.moved, Heard: a.heard})
+		Alone:      !a.shares(), Moved: a.moved, Heard: a.heard, Joined: a.engine.Joined})
 	a.engine.SetKernel(a.kernel)
 	a.kernel.AddSource(a.engine.Archive())
 	a.kernel.AddSource(a.engine.Sweep())

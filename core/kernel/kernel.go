@@ -68,6 +68,9 @@ type Options struct {
 	// Heard is called with the hints of other nodes that are not the kernel's,
 	// in a goroutine of the store; it must not block. Nil drops them.
 	Heard func(store.Hint)
+	// Joined is called when a session whose turn is running here has new input; it
+	// must not block. Nil does nothing.
+	Joined func(session int64)
 }
 
 // Kernel schedules sessions. Create it with New, then Start.
@@ -228,6 +231,9 @@ func (k *Kernel) wake(session int64, l store.Lane, urgent, local bool) {
 	switch e.state {
 	case entryRunning:
 		e.again = e.again.with(l, urgent)
+		if k.opts.Joined != nil {
+			k.opts.Joined(session)
+		}
 		return
 	case entryQueued:
 		if e.lane == l || l != store.LaneMain {

@@ -81,6 +81,10 @@ type Runs interface {
 	// Answered notes that the sender has it; see subagent.Engine.
 	Send(tx *store.Tx, scope core.ToolScope, to store.Session, message string) (core.Run, error)
 	Await(ctx context.Context, run string, until core.Millis) (core.Run, error)
+	// AwaitOr is Await that input of a session can end early.
+	AwaitOr(
+		ctx context.Context, run string, until core.Millis, session int64, enough func(ctx context.Context) (bool, error),
+	) (r core.Run, early bool, err error)
 	Answered(tx *store.Tx, run core.Run) error
 	// StopRun stops a run with all below it, Steer tells a live one something.
 	StopRun(tx *store.Tx, run core.Run) (subagent.Stopped, error)

@@ -353,25 +353,13 @@ func (s subagentsTool) wait(ctx context.Context, scope core.ToolScope, p subagen
 	})
 }
 
-// lookEvery is how often a wait looks whether somebody wrote to the caller.
-const lookEvery = time.Second
-
 // await waits for the end of the runs, for the time, or until a message waits that
 // the caller's turn will take: people do not wait behind it.
 func (s subagentsTool) await(ctx context.Context, scope core.ToolScope, w waiting) (spokenTo bool, err error) {
 	for _, id := range w.Runs {
-		for ctx.Err() == nil {
-			if spokenTo, err = s.spokenTo(ctx, scope); err != nil || spokenTo {
-				return spokenTo, err
-			}
-			until := min(w.Until, s.t.World.Now().Add(lookEvery))
-			run, err := s.t.Runs.Await(ctx, id, until)
-			if err != nil {
-				return false, err
-			}
-			if !run.Status.Live() || until == w.Until {
-				break
-			}
+		_, spokenTo, err = s.t.Runs.AwaitOr(ctx, id, w.Until, scope.Session, func(ctx context.Context) (bool, error) { return s.spokenTo(ctx, scope) })
+		if err != nil || spokenTo || ctx.Err() != nil {
+			return spokenTo, err
 		}
 	}
 	return false, nil
