@@ -77,7 +77,7 @@ func (e *env) exportData(ctx context.Context, user, out string) error {
 	for i := range data.Sessions {
 		s := &data.Sessions[i]
 		s.Transcript = []app.RowView{}
-		err := eachRow(ctx, c, user, s.ID, func(row app.RowView) error {
+		err := eachPersonRow(ctx, c, user, s.ID, func(row app.RowView) error {
 			s.Transcript = append(s.Transcript, row)
 			return nil
 		})
@@ -102,17 +102,21 @@ func readPicture(ctx context.Context, c *client, user, ref string) (p app.Pictur
 	return p, err
 }
 
-// exportPage is how many rows are asked for at a time.
-const exportPage = 500
+// rowsPage is how many rows are asked for at a time.
+const rowsPage = 500
 
-// eachRow reads a transcript page by page.
-func eachRow(ctx context.Context, c *client, user string, session int64, do func(app.RowView) error) error {
+// eachPersonRow reads a transcript of a person.
+func eachPersonRow(ctx context.Context, c *client, user string, session int64, do func(app.RowView) error) error {
+	return eachRow(ctx, c, item("data", user, "transcript"), url.Values{"session": {strconv.FormatInt(session, 10)}}, do)
+}
+
+// eachRow reads a transcript page by page, of which only one is in memory.
+func eachRow(ctx context.Context, c *client, path string, values url.Values, do func(app.RowView) error) error {
+	values.Set("limit", strconv.Itoa(rowsPage))
 	for after := int64(0); ; {
 		var rows []app.RowView
-		values := url.Values{
-			"session": {strconv.FormatInt(session, 10)}, "after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(exportPage)},
-		}
-		if err := c.get(ctx, item("data", user, "transcript"), values, &rows); err != nil || len(rows) == 0 {
+		values.Set("after", strconv.FormatInt(after, 10))
+		if err := c.get(ctx, path, values, &rows); err != nil || len(rows) == 0 {
 			return err
 		}
 		for _, row := range rows {
@@ -133,7 +137,7 @@ func (e *env) exportFiles(ctx context.Context, c *client, data app.DataView, fol
 		if err := writeFile(name, func(w io.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetEscapeHTML(false)
-			return eachRow(ctx, c, data.Person, s.ID, func(row app.RowView) error { return enc.Encode(row) })
+			return eachPersonRow(ctx, c, data.Person, s.ID, func(row app.RowView) error { return enc.Encode(row) })
 		}); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -123,31 +124,22 @@ model's reasoning.`,
 			if err != nil {
 				return err
 			}
-			defer c.close() //nolint:errcheck // it was only read from
+			defer c.close()         //nolint:errcheck // it was only read from
+			var s app.SessionDetail // a beginning of a key may be another session's too by the next page
+			if err := c.get(ctx, item("sessions", args[0]), nil, &s); err != nil {
+				return err
+			}
 			values := url.Values{}
 			if raw {
 				values.Set("raw", "true")
 			}
-			var rows []app.RowView
-			if err := c.get(ctx, item("sessions", args[0], "transcript"), values, &rows); err != nil {
-				return err
-			}
-			return printRows(e, rows)
+			enc := json.NewEncoder(e.stdout)
+			enc.SetEscapeHTML(false)
+			return eachRow(ctx, c, item("sessions", strconv.FormatInt(s.ID, 10), "transcript"), values, func(row app.RowView) error { return enc.Encode(row) })
 		}),
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "the rows as they are stored")
 	return cmd
-}
-
-func printRows(e *env, rows []app.RowView) error {
-	enc := json.NewEncoder(e.stdout)
-	enc.SetEscapeHTML(false)
-	for _, row := range rows {
-		if err := enc.Encode(row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // firstLine is for cells: only the first line of a text.

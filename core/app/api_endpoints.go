@@ -57,12 +57,14 @@ func endpoints() []Endpoint {
 
 func readEndpoints() []Endpoint {
 	rows := Parameter{"limit", "integer", "How many rows at most, 1 to 1000; 200 if left out."}
+	pages := Parameter{"limit", "integer", rows.Summary + " A page ends earlier where its rows have more than a megabyte; the end is a page without any."}
+	after := Parameter{"after", "integer", "Only rows with a higher number; 0 if left out."}
 	return []Endpoint{
 		get("/status", "The gateway, its load and its accounts.", api.status),
 		get("/doctor", "What is wrong, each with a remedy, and the alerts of the last days.", api.doctor),
 		get("/data/{id}", "What the store has of a person, by channel:id; transcripts apart.", api.data),
-		get("/data/{id}/transcript", "Rows of one of a person's own sessions, of all its histories, oldest first.", api.dataTranscript, rows,
-			Parameter{"session", "integer", "Number of the session."}, Parameter{"after", "integer", "Only rows with a higher number; 0 if left out."}),
+		get("/data/{id}/transcript", "Rows of one of a person's own sessions, of all its histories, oldest first.", api.dataTranscript, pages, after,
+			Parameter{"session", "integer", "Number of the session."}),
 		get("/data/{id}/picture", "A picture that came with a message of a person.", api.dataPicture, Parameter{"ref", "string", "Name of the picture."}),
 		get("/usage", "What each agent used on each day, the latest first.", api.usage,
 			Parameter{"days", "integer", "How many days, today among them, 1 to 366; 30 if left out."}),
@@ -70,7 +72,7 @@ func readEndpoints() []Endpoint {
 		get("/sessions", "Sessions, the most recently used first.", api.sessions, rows,
 			Parameter{"archived", "boolean", "The archived ones instead."}),
 		get("/sessions/{key}", "One session with its bindings, tasks and turns, by key, number or session:<number>.", one(Views.Session)),
-		get("/sessions/{key}/transcript", "The whole history of a session, archived ones too.", api.transcript,
+		get("/sessions/{key}/transcript", "Rows of the whole history of a session, archived ones too, oldest first.", api.transcript, pages, after,
 			Parameter{"raw", "boolean", "The rows as they are stored."}),
 		get("/worktrees", "Git worktrees of visible sessions, the newest first.", api.worktrees, rows),
 		get("/tasks", "Tasks, the newest first.", api.tasks, rows, Parameter{"status", "string", "Only those in this state."},
@@ -195,7 +197,15 @@ func (s api) transcript(r *http.Request) ([]RowView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(s, r, func(v Views, tx *store.Tx) ([]RowView, error) { return v.Transcript(tx, ref(r), raw) })
+	n, err := limit(r)
+	if err != nil {
+		return nil, err
+	}
+	after, err := number(r, "after")
+	if err != nil {
+		return nil, err
+	}
+	return read(s, r, func(v Views, tx *store.Tx) ([]RowView, error) { return v.Transcript(tx, ref(r), raw, after, n) })
 }
 
 func (s api) bindings(r *http.Request) ([]BindingView, error) {

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -190,6 +191,23 @@ func TestAPITranscript(t *testing.T) {
 
 	require.Equal(t, 200, call(t, h.app.API(), "GET", "/sessions/1/transcript?raw=true", "", &rows))
 	require.Contains(t, string(rows[0].Item), `"text":"research cats"`)
+
+	var whole, paged []app.RowView
+	require.Equal(t, 200, call(t, h.app.API(), "GET", "/sessions/1/transcript?raw=true", "", &whole))
+	for after := int64(0); ; after = paged[len(paged)-1].Row {
+		var page []app.RowView
+		require.Equal(t, 200, call(t, h.app.API(), "GET", fmt.Sprintf("/sessions/1/transcript?raw=true&limit=4&after=%d", after), "", &page))
+		if len(page) == 0 {
+			break
+		}
+		require.LessOrEqual(t, len(page), 4)
+		paged = append(paged, page...)
+	}
+	require.Equal(t, whole, paged)
+	for _, query := range []string{"limit=0", "after=x", "after=-1", "raw=perhaps"} {
+		_, code := refused(t, h.app.API(), http.MethodGet, "/sessions/1/transcript?"+query, "")
+		require.Equal(t, "bad_request", code)
+	}
 }
 
 func TestAPISend(t *testing.T) {

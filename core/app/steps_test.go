@@ -113,7 +113,7 @@ func TestALongResultNamesWhereTheWholeIs(t *testing.T) {
 func (s *scene) transcriptRow(number string) (row app.RowView) {
 	s.Helper()
 	s.read(func(tx *store.Tx) error {
-		rows, err := app.Views{}.Transcript(tx, teamKey, false)
+		rows, err := app.Views{}.Transcript(tx, teamKey, false, 0, 1000)
 		for _, r := range rows {
 			if strconv.FormatInt(r.Row, 10) == number {
 				row = r

@@ -84,7 +84,7 @@ func TestRetryOfWhatFailed(t *testing.T) {
 	require.Empty(t, texts(s.last(""), model.ToolOutput))
 	var whole []app.RowView
 	s.read(func(tx *store.Tx) (err error) {
-		whole, err = app.Views{}.Transcript(tx, teamKey, false)
+		whole, err = app.Views{}.Transcript(tx, teamKey, false, 0, 1000)
 		return err
 	})
 	var kinds []string

@@ -202,16 +202,18 @@ type RowView struct {
 	Item json.RawMessage `json:"item,omitempty"`
 }
 
-// Transcript returns the whole of a session: the rows of all its histories,
-// compacted and replaced ones included, the rows that a fork inherited before its
-// own. With raw each row is as it is stored, reasoning included. The session is
-// named as in Session; archived ones are found too.
-func (v Views) Transcript(tx *store.Tx, ref string, raw bool) ([]RowView, error) {
+// Transcript returns a page of the whole of a session: of the rows of all its
+// histories, compacted and replaced ones included, the rows that a fork inherited
+// before its own, those with a number above after. There are at most limit, and
+// fewer where they are large; the end is an empty page. With raw each row is as it
+// is stored, reasoning included. The session is named as in Session; archived ones
+// are found too.
+func (v Views) Transcript(tx *store.Tx, ref string, raw bool, after int64, limit int) ([]RowView, error) {
 	s, err := findSession(tx, ref)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.AllHistories(s)
+	rows, err := tx.HistoriesFrom(s, after, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package sessiontool
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,7 +13,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skein-bot/skein/core"
+	"github.com/skein-bot/skein/core/clock"
 	"github.com/skein-bot/skein/core/model"
+	"github.com/skein-bot/skein/core/store"
+	"github.com/skein-bot/skein/core/store/pgtest"
+	"github.com/skein-bot/skein/core/world"
 )
 
 // drawItem is a message of any kind and size; some are larger than a result.
@@ -36,22 +42,79 @@ func drawItem(t *rapid.T, row int) model.Item {
 	return i
 }
 
-// Following nextOffset shows every message once, in results that fit.
+// newHistory returns tools on an empty store.
+func newHistory(t *testing.T) *Tools {
+	t.Helper()
+	path := pgtest.StoreURL(t, filepath.Join(t.TempDir(), "skein.db"))
+	db, err := store.Open(t.Context(), pgtest.Options(path, world.New(clock.Real{}, nil, 1)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return New(Options{DB: db})
+}
+
+// with adds a session that has messages, or goes on after those of another; the
+// messages have the numbers of their rows then.
+func (t *Tools) with(tb require.TestingT, key string, from store.Session, items []model.Item) (s store.Session) {
+	require.NoError(tb, t.DB.Write(context.Background(), func(tx *store.Tx) (err error) {
+		s = store.Session{Key: key, Agent: "main", Kind: core.SessionSubagent}
+		if from.ID > 0 {
+			s.ForkSession, s.ForkGeneration = from.ID, from.Generation
+			if s.ForkRow, err = tx.LastRow(from.ID); err != nil {
+				return err
+			}
+		}
+		if s, err = tx.InsertSession(s); err != nil {
+			return err
+		}
+		for n, i := range items {
+			row := store.Row{Session: s.ID, Generation: s.Generation, Seq: n, Kind: string(i.Kind), Body: i.Encode()}
+			if items[n].Row, err = tx.AppendRow(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return s
+}
+
+// read reads a page.
+func (t *Tools) read(tb require.TestingT, s store.Session, p historyArgs) (page historyPage) {
+	require.NoError(tb, t.DB.Read(context.Background(), func(tx *store.Tx) (err error) {
+		page, err = t.page(tx, s, p)
+		return err
+	}))
+	return page
+}
+
+// Following nextOffset shows every message once, in results that fit; those that a
+// fork inherited come first. Without tools that is every message but results and
+// what only calls tools.
 func TestPagesHaveEverythingOnce(t *testing.T) {
 	t.Parallel()
-	tools := New(Options{})
+	tools, sessions := newHistory(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		var items []model.Item
 		for row := range rapid.IntRange(0, 12).Draw(t, "items") {
 			items = append(items, drawItem(t, row+1))
 		}
-		p := historyArgs{Limit: rapid.IntRange(1, 6).Draw(t, "limit"), Offset: new(int)}
+		inherited := rapid.IntRange(0, len(items)).Draw(t, "inherited")
+		sessions++
+		parent := tools.with(t, fmt.Sprint("agent:main:subagent:p", sessions), store.Session{}, items[:inherited])
+		s := tools.with(t, fmt.Sprint("agent:main:subagent:c", sessions), parent, items[inherited:])
+		withTools := rapid.Bool().Draw(t, "tools")
+		var want []int64
+		for _, i := range items {
+			if withTools || i.Kind != model.ToolOutput && (i.Kind != model.Assistant || i.Text != "") {
+				want = append(want, i.Row)
+			}
+		}
+		p := historyArgs{Limit: rapid.IntRange(1, 6).Draw(t, "limit"), Offset: new(int), IncludeTools: withTools}
 		var rows []int64
 		for {
-			page := tools.page("agent:main:main", items, p)
+			page := tools.read(t, s, p)
 			checkPage(t, page, p.Limit)
 			rows = append(rows, rowsOf(t, page)...)
-			require.Equal(t, len(items), page.TotalMessages)
+			require.Equal(t, len(want), page.TotalMessages)
 			if page.NextOffset == nil {
 				require.False(t, page.HasMore)
 				break
@@ -59,19 +122,62 @@ func TestPagesHaveEverythingOnce(t *testing.T) {
 			require.Greater(t, *page.NextOffset, *p.Offset, "it goes on")
 			p.Offset = page.NextOffset
 		}
-		require.Len(t, rows, len(items))
-		for n, row := range rows {
-			require.EqualValues(t, n+1, row)
-		}
-		newest := tools.page("agent:main:main", items, historyArgs{Limit: p.Limit})
+		require.Equal(t, want, rows)
+		newest := tools.read(t, s, historyArgs{Limit: p.Limit, IncludeTools: withTools})
 		checkPage(t, newest, p.Limit)
 		require.Nil(t, newest.NextOffset, "the newest come without an offset")
-		if len(items) > 0 {
-			shown := rowsOf(t, newest)
-			require.Equal(t, items[len(items)-1].Row, shown[len(shown)-1])
-			require.EqualValues(t, newest.Offset+1, shown[0])
+		if len(want) > 0 {
+			require.Equal(t, want[newest.Offset:], rowsOf(t, newest))
+			require.Less(t, newest.Offset, len(want))
 		}
 	})
+}
+
+// TestAPageIsReadAlone: a page of a history of 10,000 messages asks of the database
+// what one of 500 does, whatever the page, in so many statements: the rows of the
+// page, and of the others the index. Half of the messages is inherited.
+func TestAPageIsReadAlone(t *testing.T) {
+	t.Parallel()
+	tools := newHistory(t)
+	history := func(key string, n int) store.Session {
+		var s store.Session
+		for _, part := range []string{"p", "c"} {
+			items := make([]model.Item, n/2)
+			for i := range items {
+				items[i] = model.Item{Kind: model.User, Text: strings.Repeat("word ", 100)}
+			}
+			s = tools.with(t, "agent:main:subagent:"+part+key, s, items)
+		}
+		return s
+	}
+	few, many := history("few", 500), history("many", 10_000)
+	ask := func(s store.Session, p historyArgs) (page historyPage, rows, others, statements int) {
+		defer tools.DB.Watch(func(st store.Statement) {
+			statements++
+			if strings.HasPrefix(st.Query, "SELECT id, session_id, generation") {
+				rows += st.Pages
+			} else {
+				others += st.Pages
+			}
+		})()
+		return tools.read(t, s, p), rows, others, statements
+	}
+	for _, offset := range []int{-1, 0, 200, 240, 400} {
+		before, after := historyArgs{Limit: 50}, historyArgs{Limit: 50}
+		if offset >= 0 {
+			far := offset * 20
+			before.Offset, after.Offset = &offset, &far
+		}
+		page, least, _, _ := ask(few, before)
+		require.Len(t, page.Messages, 50)
+		page, most, others, statements := ask(many, after)
+		require.Len(t, page.Messages, 50)
+		require.Equal(t, 10_000, page.TotalMessages)
+		t.Logf("from %d: %d statements, %d pages for rows (%d with few), %d for others", page.Offset, statements, most, least, others)
+		require.LessOrEqual(t, statements, 6, "the parent, two counts, where the page begins, and the rows of it")
+		require.LessOrEqual(t, most, 2*least, "a tree is a level deeper")
+		require.LessOrEqual(t, others, 150, "10,000 entries of the index")
+	}
 }
 
 func rowsOf(t *rapid.T, page historyPage) (rows []int64) {
@@ -116,7 +222,8 @@ func TestTooLargeAMessageIsOmitted(t *testing.T) {
 		big.Calls = append(big.Calls, core.ToolCall{ID: fmt.Sprint(n), Name: "write", Args: args})
 	}
 	items := []model.Item{{Kind: model.User, Row: 1, Text: "before"}, big, {Kind: model.User, Row: 3, Text: "after"}}
-	text := encode(New(Options{}).page("k", items, historyArgs{Limit: 10}))
+	tools := newHistory(t)
+	text := encode(tools.read(t, tools.with(t, "k", store.Session{}, items), historyArgs{Limit: 10, IncludeTools: true}))
 	require.Contains(t, text, `{"row":2,"role":"assistant","blocks":[{"type":"text","text":"[sessions_history omitted: message too large]"}]}`)
 	require.Contains(t, text, "before")
 	require.Contains(t, text, "after")
@@ -128,7 +235,8 @@ func TestCredentialsGoBeforeTheCut(t *testing.T) {
 	t.Parallel()
 	secret := "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	item := model.Item{Kind: model.User, Row: 1, Text: strings.Repeat("a", maxBlock-20) + " " + secret}
-	text := encode(New(Options{}).page("k", []model.Item{item}, historyArgs{Limit: 1}))
+	tools := newHistory(t)
+	text := encode(tools.read(t, tools.with(t, "k", store.Session{}, []model.Item{item}), historyArgs{Limit: 1}))
 	require.NotContains(t, text, secret[:12])
 }
 

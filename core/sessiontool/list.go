@@ -227,14 +227,16 @@ func doing(tx *store.Tx, session int64) (string, error) {
 
 // lastMessages returns the last messages of a session, oldest first.
 func (t *Tools) lastMessages(tx *store.Tx, s store.Session, n int) ([]shortMessage, error) {
-	items, err := t.items(tx, s, false)
+	said, err := tx.Said(s, false)
 	if err != nil {
 		return nil, err
 	}
 	var out []shortMessage
-	for _, item := range items[max(0, len(items)-n):] {
-		text := model.Headline(item)
-		out = append(out, shortMessage{role(item.Kind), t.clean(text, clipMessage)})
-	}
-	return out, nil
+	err = said.Newest(n, func(row store.Row) (bool, error) {
+		i, err := item(row, false)
+		out = append(out, shortMessage{role(i.Kind), t.clean(model.Headline(i), clipMessage)})
+		return true, err
+	})
+	slices.Reverse(out)
+	return out, err
 }

@@ -17,9 +17,9 @@ var migrationFiles embed.FS
 
 // sqliteWords are the words of the migrations that differ between databases:
 // {{id}} is an ascending integer key, {{keyed}} marks a table that is nothing
-// but its primary key's index.
+// but its primary key's index, {{computed}} a generated column.
 func sqliteWords() *strings.Replacer {
-	return strings.NewReplacer("{{id}}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{{keyed}}", " WITHOUT ROWID")
+	return strings.NewReplacer("{{id}}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{{keyed}}", " WITHOUT ROWID", "{{computed}}", "VIRTUAL")
 }
 
 // schema returns the migrations with a database's words filled in.

@@ -79,12 +79,6 @@ func (tx *Tx) OthersIn(session int64, person string) (bool, error) {
 	return n > 0, err
 }
 
-// RowsFrom returns the rows of all histories of a session with an id above
-// after, oldest first.
-func (tx *Tx) RowsFrom(session, after int64, limit int) ([]Row, error) {
-	return all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 AND id > $2 ORDER BY id LIMIT $3`, session, after, limit)
-}
-
 // BlankRow puts another body into a transcript row, which is then nobody's.
 func (tx *Tx) BlankRow(id int64, body string) error {
 	return tx.later(`UPDATE transcript SET body = $2, owner = '' WHERE id = $1`, id, body)

@@ -268,22 +268,6 @@ func (tx *Tx) Transcript(s Session) ([]Row, error) { return tx.rows(s, s.Context
 // replaced ones too.
 func (tx *Tx) WholeTranscript(s Session) ([]Row, error) { return tx.rows(s, 0, "") }
 
-// AllHistories returns every row of the session: those of its older histories
-// too, and before its own what the first one inherited.
-func (tx *Tx) AllHistories(s Session) ([]Row, error) {
-	s.Generation = firstGeneration
-	spans, err := tx.spans(s, 0, math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	out, err := tx.spanned(spans[:len(spans)-1], "")
-	if err != nil {
-		return nil, err
-	}
-	own, err := all(tx, scanRow, `SELECT `+rowColumns+` FROM transcript WHERE session_id = $1 ORDER BY id`, s.ID)
-	return append(out, own...), err
-}
-
 // standing picks the rows that nothing replaced, in a span that ends at $4. A
 // fork does not see what was replaced after it.
 const standing = ` AND (replaced = 0 OR replaced >= $4)`

@@ -98,23 +98,38 @@ func (tx *Tx) one(query string, args []any, dest ...any) error {
 
 // all runs a query and hands each row to scan.
 func all[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	var out []T
+	err := each(tx, scan, func(v T) (bool, error) {
+		out = append(out, v)
+		return true, nil
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// each runs a query and hands its rows to do, one by one, until do wants no
+// more. do must not use the transaction: the statement is still running.
+func each[T any](tx *Tx, scan func(scanner) (T, error), do func(T) (more bool, err error), query string, args ...any) error {
 	rows, err := tx.q.query(query, args)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // what it may report late is noted by the runner
-	var out []T
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, fmt.Errorf("store: %w", err)
+			return fmt.Errorf("store: %w", err)
 		}
-		out = append(out, v)
+		if more, err := do(v); err != nil || !more {
+			return err
+		}
 	}
 	if err := tx.note(rows.Err()); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
 // note tells the engine of an error that a statement reported late, with its

@@ -56,9 +56,8 @@ func rowTexts(rows []store.Row) []string {
 	return out
 }
 
-func (s *suite) everything(session int64) []string {
-	return s.texts(session, (*store.Tx).AllHistories)
-}
+// everything returns the texts of all histories of a session.
+func (s *suite) everything(session int64) []string { s.Helper(); return s.texts(session, inPages(3)) }
 
 func testTranscript(s *suite) {
 	a, b := s.session(), s.session()
@@ -222,6 +221,7 @@ func testTranscriptModel(s *suite) {
 		for i, c := range model {
 			require.Equal(t, c.prompt(), s.prompt(c.id), "prompt of session %d", i)
 			require.Equal(t, rowTexts(c.history), s.whole(c.id), "history of session %d", i)
+			s.requirePages(t, c)
 		}
 	})
 }
