@@ -284,6 +284,9 @@ func (a *App) Start(ctx context.Context) error {
 	if err := a.bindings.Start(ctx); err != nil {
 		return err
 	}
+	if err := a.engine.TakeOver(ctx); err != nil {
+		return err
+	}
 	if err := a.kernel.Start(ctx); err != nil {
 		return err
 	}

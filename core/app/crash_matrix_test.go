@@ -40,7 +40,7 @@ import (
 const (
 	matrixEnv   = "SKEIN_CRASH_MATRIX_CHILD"
 	leaseEnv    = "SKEIN_CRASH_MATRIX_LEASE" // of its node, matrixLease if unset
-	matrixRuns  = 3                          // passes of each point
+	matrixRuns  = 3                          // passes of each point, while the conversation has so many
 	matrixLease = 1500 * time.Millisecond
 	matrixModel = `{rules: [
   {when: {user: "/^research (\\w+) and (\\w+)/"}, call: [
@@ -48,6 +48,11 @@ const (
      {tool: "sessions_spawn", args: {task: "look into $2", label: "$2", thread: true, mode: "run"}},
      {tool: "sessions_spawn", args: {task: "look into $1 quietly", label: "quiet", cleanup: "delete"}},
      {tool: "sessions_yield", args: {deadlineSeconds: 600}}]},
+  {when: {user: "/^fix (\\w+)/"}, call: [
+     {tool: "sessions_spawn", args: {task: "look into $1 with a file", label: "filed", cleanup: "delete", attachments: [{name: "a.txt", content: "x"}]}},
+     {tool: "sessions_spawn", args: {task: "look into $1 apart", label: "apart", visible: true, worktree: true}},
+     {tool: "sessions_yield", args: {deadlineSeconds: 600}}]},
+  {when: {event: "/filed|apart/"}, say: "all is fixed"},
   {when: {event: "/./"}, say: "summary of the research"},
   {when: {task: "/look into/", user: "/Subagent Task/"}, call: [{tool: "mark", args: {name: "child"}}]},
   {when: {task: "/look into (\\w+)/", lastTool: "mark"}, say: "finding"},
@@ -145,10 +150,13 @@ func newMatrix(t *testing.T) *matrix {
 		server.Close()
 	})
 	m.write("model.json5", matrixModel)
+	shell(t, m.dir, `git init -q --bare origin.git; git init -q -b trunk repo; cd repo; echo one > a; git add .; git commit -qm one
+git remote add origin "$PWD/../origin.git"; git push -q origin trunk; git remote set-head origin trunk`)
 	m.write("skein.json5", strings.NewReplacer(
 		"accounts: { default: {} }", `accounts: { default: { apiRoot: "`+server.URL+`" } }`,
 		"sqlite:skein.db", m.store,
-		"commands:", `messages: { queue: { mode: "followup" } }, commands:`,
+		"commands:", `messages: { queue: { mode: "followup" } }, tools: { sessions_spawn: { attachments: { enabled: true } } }, commands:`,
+		`instructions: "You help."`, `instructions: "You help.", workspace: "repo"`,
 	).Replace(baseConfig))
 	return m
 }
@@ -275,6 +283,9 @@ func (m *matrix) until(thread, pattern string, n int) []console.Message {
 func (m *matrix) play() {
 	m.say("", "research cats and dogs")
 	m.until("", "summary of the research", 1)
+	m.say("", "fix owls")
+	m.until("", "all is fixed", 1)
+	m.tidy()
 	for i := 1; i <= 3; i++ {
 		m.say("", fmt.Sprintf("number %d", i))
 	}
@@ -296,6 +307,29 @@ func (m *matrix) play() {
 	m.until("", "^ok: last words$", 1)
 }
 
+// tidy waits until nothing is left on the disk of what spawns had there.
+func (m *matrix) tidy() {
+	m.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for left := m.left(); len(left) > 0; left = m.left() {
+		m.alive()
+		require.False(m.t, time.Now().After(deadline), "left behind: %v", left)
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// left lists the folders of files, the worktrees and the branches of spawns.
+func (m *matrix) left() (out []string) {
+	for _, pattern := range []string{filepath.Join("repo", ".skein", "attachments", "*"), filepath.Join("*", "worktrees", "*", "*")} {
+		found, err := filepath.Glob(filepath.Join(m.dir, pattern))
+		require.NoError(m.t, err)
+		out = append(out, found...)
+	}
+	repo := filepath.Join(m.dir, "repo")
+	trees := strings.Split(shell(m.t, repo, "git worktree list --porcelain | grep '^worktree ' || true"), "\n")
+	return append(append(out, trees[1:]...), strings.Fields(shell(m.t, repo, "git for-each-ref --format='%(refname)' refs/heads/skein refs/skein"))...)
+}
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -310,6 +344,8 @@ func (m *matrix) judge() {
 	require.Len(t, m.bot("*", "^finding$"), 2, "each child answers once in its thread")
 	require.Len(t, m.bot("*", "thread answer 1"), 1)
 	require.Len(t, m.bot("", "^ok: last words$"), 1)
+	require.Len(t, m.bot("", "all is fixed"), 1)
+	require.Empty(t, m.left(), "files, worktrees and branches of spawns")
 	seen := map[string]bool{}
 	for _, line := range strings.Fields(read(t, filepath.Join(m.dir, "marks"))) {
 		require.False(t, seen[line], "the tool call %s ran twice", line)
@@ -337,7 +373,7 @@ func (m *matrix) judgeStore() {
 		require.Empty(m.t, live, "a run was left behind")
 		runs, err := tx.RecentRuns(10)
 		require.NoError(m.t, err)
-		require.Len(m.t, runs, 3)
+		require.Len(m.t, runs, 5)
 		for _, r := range runs {
 			require.Equal(m.t, core.DeliveryDelivered, r.Delivery, "run %s (%s) %s: %s", r.ID, r.Label, r.Status, r.Detail)
 		}
@@ -356,7 +392,7 @@ func TestCrashMatrix(t *testing.T) {
 	}
 	fired := 0
 	for _, point := range world.Points() {
-		for nth := 1; nth <= matrixRuns; nth++ {
+		for nth, passed := 1, true; nth <= matrixRuns && passed; nth++ {
 			at := fmt.Sprintf("%s:%d", point, nth)
 			t.Run(at, func(t *testing.T) {
 				m := newMatrix(t)
@@ -364,7 +400,7 @@ func TestCrashMatrix(t *testing.T) {
 				m.play()
 				m.stop()
 				m.judge()
-				if m.fired {
+				if passed = m.fired; passed {
 					fired++
 				} else if nth == 1 {
 					t.Errorf("the conversation never passes %s", point)
@@ -372,5 +408,5 @@ func TestCrashMatrix(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("crash matrix: %d points x %d runs, %d kills", len(world.Points()), matrixRuns, fired)
+	t.Logf("crash matrix: %d points, %d kills", len(world.Points()), fired)
 }

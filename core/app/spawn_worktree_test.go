@@ -195,13 +195,33 @@ func TestWorktreeSurvivesKills(t *testing.T) {
 			s.world.Arm(point, 1, world.TrapCut, func(string) { fired = true })
 			s.pass(time.Minute)
 			require.True(t, fired)
-			s.crash(2 * time.Minute)
-			s.pass(2 * time.Minute)
+			s.crash(time.Second) // and not the while after which a try that failed is repeated
 			require.Len(t, s.trees(), 1)
 			require.Equal(t, store.WorktreeSnapshot, s.trees()[0].State)
 			require.Equal(t, "two", shell(t, repo, "git show refs/skein/snapshots/"+s.trees()[0].ID+":b"))
 			require.NoDirExists(t, s.trees()[0].Path)
 		})
+	}
+}
+
+// TestWorktreeOfACleanSessionSurvivesKills: the process that starts after a kill
+// removes it at once, with its branch.
+func TestWorktreeOfACleanSessionSurvivesKills(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{world.TimerFired, world.WorktreeBeforeRemove, world.WorktreeAfterRemove} {
+		s, repo := treeScene(t, "")
+		s.start()
+		s.say("team", "go login")
+		path := s.trees()[0].Path
+		fired := false
+		s.world.Arm(point, 1, world.TrapCut, func(string) { fired = true })
+		s.pass(time.Minute)
+		require.True(t, fired, point)
+		if point == world.WorktreeAfterRemove { // as where the kill is inside the removal
+			shell(t, repo, "git branch skein/fix-the-login; mkdir "+filepath.Join(filepath.Dir(path), ".fix-the-login.gone"))
+		}
+		s.crash(time.Second)
+		s.requireNoTree(repo)
 	}
 }
 

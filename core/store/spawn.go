@@ -97,12 +97,26 @@ func (tx *Tx) TakeGoneAttachments(now, again core.Millis, limit int) ([]Attachme
 	if err != nil {
 		return nil, err
 	}
+	took := gone[:0]
 	for _, a := range gone {
-		if _, err := tx.exec(`UPDATE attachment SET at = $2 WHERE session_id = $1`, a.Session, int64(again)); err != nil {
+		n, err := tx.exec(`UPDATE attachment SET at = $2 WHERE session_id = $1 AND at <= $3`, a.Session, int64(again), int64(now))
+		if err != nil {
 			return nil, err
 		}
+		if n > 0 { // else another node has it
+			took = append(took, a)
+		}
 	}
-	return gone, nil
+	return took, nil
+}
+
+// LeftoversDue has what a process that is gone was removing, or could not
+// remove, looked at now: folders of files, and worktrees.
+func (tx *Tx) LeftoversDue(now core.Millis) error {
+	if err := tx.later(`UPDATE attachment SET at = $1 WHERE state = 'gone' AND at > $1`, int64(now)); err != nil {
+		return err
+	}
+	return tx.later(`UPDATE worktree SET ended_at = $1 WHERE state = 'ending' AND ended_at > $1`, int64(now))
 }
 
 // DeleteAttachment forgets a folder that is removed, or was never made.

@@ -100,13 +100,17 @@ func (tx *Tx) TakeWorktrees(now, again, keep core.Millis, limit int) ([]Worktree
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range due {
-		if w.State == WorktreeSnapshot {
-			due[i].State = WorktreeEnding // it is forgotten
-		}
-		if _, err := tx.exec(`UPDATE worktree SET state = 'ending', ended_at = $2 WHERE id = $1`, w.ID, int64(again)); err != nil {
+	took := due[:0]
+	for _, w := range due {
+		n, err := tx.exec(`UPDATE worktree SET state = 'ending', ended_at = $2 WHERE id = $1 AND state = $3 AND ended_at = $4`,
+			w.ID, int64(again), string(w.State), int64(w.EndedAt))
+		if err != nil {
 			return nil, err
 		}
+		if n > 0 { // else another node has it
+			w.State = WorktreeEnding // a snapshot is forgotten
+			took = append(took, w)
+		}
 	}
-	return due, nil
+	return took, nil
 }

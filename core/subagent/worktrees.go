@@ -218,6 +218,14 @@ func (w worktreeSource) Fire(tx *store.Tx, now core.Millis) (int, error) {
 	return len(due), nil
 }
 
+// TakeOver has the worktrees and the folders of files looked at now that the
+// process before was removing, or could not remove. Call it before the kernel
+// takes over, after which this process has some of them in hand. Where another
+// node has one in hand, both are at it: that does no harm.
+func (e *Engine) TakeOver(ctx context.Context) error {
+	return e.DB.Write(ctx, func(tx *store.Tx) error { return tx.LeftoversDue(e.World.Now()) })
+}
+
 // Tidy removes a worktree that ends: for good where nothing would be lost, else
 // behind a snapshot. Of one that is a snapshot already it lets go. One whose
 // session is at work stays for another while. It runs git; it may be called
@@ -258,7 +266,7 @@ func (e *Engine) Tidy(ctx context.Context, w store.Worktree) error {
 func (e *Engine) putAway(ctx context.Context, w store.Worktree) (commit, why string, err error) {
 	t := treeOf(w)
 	if !t.Exists() { // removed by a process that was killed then, or by somebody
-		commit, err = t.Kept(ctx)
+		commit, err = t.Clear(ctx, w.Base)
 		return commit, w.Detail, err
 	}
 	spare, why, err := t.Spare(ctx, w.Base)

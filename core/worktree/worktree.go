@@ -134,11 +134,7 @@ func (t Tree) Spare(ctx context.Context, base string) (spare bool, why string, e
 	if err != nil {
 		return false, "", err
 	}
-	args := []string{"rev-list", "--count", "HEAD", "--not", "--remotes"}
-	if base != "" {
-		args = append(args, base)
-	}
-	n, err := git(ctx, t.Path, args...)
+	n, err := t.unpushed(ctx, t.Path, "HEAD", base)
 	switch {
 	case err != nil:
 		return false, "", err
@@ -157,10 +153,13 @@ func (t Tree) Snapshot(ctx context.Context) (commit string, err error) {
 	if err != nil {
 		return "", err
 	}
-	index := filepath.Join(folder, "skein-snapshot-index")
-	defer os.Remove(index) //nolint:errcheck // it goes with the worktree
+	scratch, err := os.MkdirTemp(folder, "skein-snapshot-") // its own: a process that was killed leaves its lock
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(scratch) //nolint:errcheck // it goes with the worktree
 	env := []string{
-		"GIT_INDEX_FILE=" + index, "GIT_AUTHOR_NAME=skein", "GIT_AUTHOR_EMAIL=skein@localhost", "GIT_COMMITTER_NAME=skein",
+		"GIT_INDEX_FILE=" + filepath.Join(scratch, "index"), "GIT_AUTHOR_NAME=skein", "GIT_AUTHOR_EMAIL=skein@localhost", "GIT_COMMITTER_NAME=skein",
 		"GIT_COMMITTER_EMAIL=skein@localhost",
 	}
 	if _, err := gitWith(ctx, t.Path, env, "read-tree", "HEAD"); err != nil {
@@ -186,20 +185,28 @@ func (t Tree) Kept(ctx context.Context) (string, error) {
 }
 
 // Remove removes the folder, whatever is in it, and the branch too where it is
-// spare. What is gone already is no error.
+// spare. What is gone already is no error. At its place the worktree is whole or
+// gone at any moment: after a kill in here no half of it is taken for its state,
+// and where another process looks at it meanwhile, the next git of Spare or
+// Snapshot does not find the folder and fails.
 func (t Tree) Remove(ctx context.Context, spare bool) error {
-	if t.Exists() {
-		if _, err := git(ctx, t.Common, "worktree", "remove", "--force", "--force", t.Path); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			if err := os.RemoveAll(t.Path); err != nil { // it was half made
-				return err
-			}
-		}
+	gone := filepath.Join(filepath.Dir(t.Path), "."+t.Name+".gone")
+	if err := os.RemoveAll(gone); err != nil {
+		return err
+	}
+	if err := os.Rename(t.Path, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		return err
 	}
 	if _, err := os.Stat(t.Common); errors.Is(err, fs.ErrNotExist) {
 		return nil // the repository is gone
+	}
+	if _, err := git(ctx, t.Common, "worktree", "remove", "--force", "--force", t.Path); err != nil { // it may be locked, or half made
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
 	}
 	if _, err := git(ctx, t.Common, "worktree", "prune"); err != nil {
 		return err
@@ -213,6 +220,36 @@ func (t Tree) Remove(ctx context.Context, spare bool) error {
 	}
 	_, err = git(ctx, t.Common, "branch", "--quiet", "-D", "--", t.branch())
 	return err
+}
+
+// Clear removes what is left of a worktree whose folder is gone, because a
+// process was killed or somebody removed it, and returns the commit of its
+// snapshot, "" where there is none. A branch with commits since base that no
+// remote has stays.
+func (t Tree) Clear(ctx context.Context, base string) (commit string, err error) {
+	if commit, err = t.Kept(ctx); err != nil {
+		return "", err
+	}
+	spare := false
+	if has, err := t.hasBranch(ctx); err != nil {
+		return "", err
+	} else if has && commit == "" {
+		n, err := t.unpushed(ctx, t.Common, "refs/heads/"+t.branch(), base)
+		if err != nil {
+			return "", err
+		}
+		spare = n == "0"
+	}
+	return commit, t.Remove(ctx, spare)
+}
+
+// unpushed counts the commits of a ref since base that no remote has.
+func (t Tree) unpushed(ctx context.Context, dir, ref, base string) (string, error) {
+	args := []string{"rev-list", "--count", ref, "--not", "--remotes"}
+	if base != "" {
+		args = append(args, base)
+	}
+	return git(ctx, dir, args...)
 }
 
 func (t Tree) hasBranch(ctx context.Context) (bool, error) {

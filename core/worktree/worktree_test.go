@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -184,6 +185,49 @@ func TestHalfAWorktreeIsRemoved(t *testing.T) {
 	require.NoError(t, w.Add(t.Context(), base))
 	require.NoError(t, os.RemoveAll(repo))
 	require.NoError(t, w.Remove(t.Context(), true), "the repository is gone")
+}
+
+// What a process that was killed in the middle left is cleared: a folder that
+// was on its way out, and the branch unless it has commits of its own.
+func TestTheRestOfAWorktreeIsCleared(t *testing.T) {
+	t.Parallel()
+	for script, branch := range map[string]string{"git worktree lock .": "", "echo two > b && git add b && git commit -qm two": "refs/heads/skein/fix"} {
+		repo := repository(t)
+		w, base := tree(t, repo, "fix")
+		shell(t, w.Path, script)
+		shell(t, filepath.Dir(w.Path), "mv fix .fix.gone; rm .fix.gone/src/a")
+		commit, err := w.Clear(t.Context(), base)
+		require.NoError(t, err)
+		require.Empty(t, commit)
+		left, err := os.ReadDir(filepath.Dir(w.Path))
+		require.NoError(t, err)
+		require.Empty(t, left)
+		out, err := exec.Command("git", "-C", repo, "for-each-ref", "--format=%(refname)", "refs/heads/skein").Output()
+		require.NoError(t, err)
+		require.Equal(t, branch, strings.TrimSpace(string(out)))
+		out, err = exec.Command("git", "-C", repo, "worktree", "list").Output()
+		require.NoError(t, err)
+		require.Len(t, strings.Split(strings.TrimSpace(string(out)), "\n"), 1)
+	}
+}
+
+// Where another process removes the worktree while this one looks at it, the
+// half that is seen replaces no snapshot.
+func TestAHalfIsNoSnapshot(t *testing.T) {
+	t.Parallel()
+	repo := repository(t)
+	w, _ := tree(t, repo, "fix")
+	shell(t, w.Path, "echo two > b")
+	kept, err := w.Snapshot(t.Context())
+	require.NoError(t, err)
+	away := w.Path + ".away"
+	shell(t, w.Path, "git config filter.away.clean 'mv "+w.Path+" "+away+"; cat'; echo '* filter=away' > .gitattributes")
+	_, err = w.Snapshot(t.Context())
+	require.Error(t, err)
+	require.DirExists(t, away)
+	now, err := w.Kept(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, kept, now)
 }
 
 func TestNamesOfTexts(t *testing.T) {

@@ -42,7 +42,8 @@ func Points() []string {
 		IntakeBeforeCommit, IntakeAfterCommit, TurnClaimed, ModelAfterCall, ToolStarted, ToolAfterCall,
 		StepAfterCommit, TurnBeforeEnd, TurnAfterEnd, SpawnAfterReserve, SpawnAfterOpen, SpawnAfterCommit,
 		CompletionBeforeClaim, OutboxBeforeSend, OutboxAfterSend, OutboxAfterReceipt, BindingBeforeEnd,
-		BindingAfterEnd, TimerFired, ArchiveBefore, ReloadApplied,
+		BindingAfterEnd, TimerFired, ArchiveBefore, ReloadApplied, SpawnAfterFiles, SpawnAfterWorktree,
+		WorktreeBeforeRemove, WorktreeAfterRemove,
 	}
 	slices.Sort(points)
 	return points

@@ -19,6 +19,7 @@ func TestCrashPointsArePromised(t *testing.T) {
 		"step.after-commit", "turn.before-end", "turn.after-end", "spawn.after-reserve", "spawn.after-open", "spawn.after-commit",
 		"completion.before-claim", "outbox.before-send", "outbox.after-send", "outbox.after-receipt", "binding.before-end",
 		"binding.after-end", "timer.fired", "archive.before", "reload.applied",
+		"spawn.after-files", "spawn.after-worktree", "worktree.before-remove", "worktree.after-remove",
 	}
 	points := world.Points()
 	require.True(t, slices.IsSorted(points))

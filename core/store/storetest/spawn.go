@@ -95,6 +95,11 @@ func testAttachments(s *suite) {
 	require.Empty(s, take(19))
 	require.Equal(s, []store.Attachment{a}, take(20))
 	require.EqualValues(s, 120, next(), "it is tried again")
+	s.write(func(tx *store.Tx) error { return tx.LeftoversDue(30) })
+	require.EqualValues(s, 30, next(), "at once where the process is another")
+	s.write(func(tx *store.Tx) error { return tx.LeftoversDue(40) })
+	require.EqualValues(s, 30, next())
+	require.Equal(s, []store.Attachment{a}, take(30))
 	s.write(func(tx *store.Tx) error { return tx.DeleteAttachment(a.Session) })
 	require.Zero(s, next())
 
@@ -155,10 +160,16 @@ func testWorktrees(s *suite) {
 	w.State, w.EndedAt = store.WorktreeEnding, 50
 	require.Equal(s, []store.Worktree{w}, take(50))
 	require.EqualValues(s, 110, next())
+	s.write(func(tx *store.Tx) error { return tx.LeftoversDue(60) })
+	require.EqualValues(s, 60, next(), "at once where the process is another")
+	w.EndedAt = 60
+	require.Equal(s, []store.Worktree{w}, take(60))
 	w.State, w.EndedAt, w.Snapshot, w.Detail = store.WorktreeSnapshot, 200, "def", "1 files were not committed"
 	s.write(func(tx *store.Tx) error { return tx.SetWorktree(w) })
 	require.EqualValues(s, 300, next(), "a snapshot is kept for a while")
 	require.Empty(s, take(299))
+	s.write(func(tx *store.Tx) error { return tx.LeftoversDue(100) })
+	require.EqualValues(s, 300, next(), "whoever starts")
 	require.Len(s, take(300), 1)
 	list := get(s, func(tx *store.Tx) ([]store.Worktree, error) { return tx.Worktrees(10) })
 	require.Len(s, list, 2)
