@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -134,11 +135,15 @@ type matrix struct {
 	out   chan string // the child's lines; closed when it has ended
 	ended error       // valid once out is closed
 	fired bool
+	disk  bool // spawns with files and worktrees too: git takes longer than all else
 }
 
-func newMatrix(t *testing.T) *matrix {
+// onDisk are the points of what spawns have on the disk.
+var onDisk = []string{world.SpawnAfterFiles, world.SpawnAfterWorktree, world.WorktreeBeforeRemove, world.WorktreeAfterRemove}
+
+func newMatrix(t *testing.T, disk bool) *matrix {
 	t.Helper()
-	m := &matrix{t: t, dir: t.TempDir()}
+	m := &matrix{t: t, dir: t.TempDir(), disk: disk}
 	m.store = pgtest.StoreURL(t, filepath.Join(m.dir, "skein.db"))
 	var err error
 	m.hub, err = console.Open(console.Options{Clock: clock.Real{}})
@@ -150,8 +155,10 @@ func newMatrix(t *testing.T) *matrix {
 		server.Close()
 	})
 	m.write("model.json5", matrixModel)
-	shell(t, m.dir, `git init -q --bare origin.git; git init -q -b trunk repo; cd repo; echo one > a; git add .; git commit -qm one
+	if disk {
+		shell(t, m.dir, `git init -q --bare origin.git; git init -q -b trunk repo; cd repo; echo one > a; git add .; git commit -qm one
 git remote add origin "$PWD/../origin.git"; git push -q origin trunk; git remote set-head origin trunk`)
+	}
 	m.write("skein.json5", strings.NewReplacer(
 		"accounts: { default: {} }", `accounts: { default: { apiRoot: "`+server.URL+`" } }`,
 		"sqlite:skein.db", m.store,
@@ -283,9 +290,11 @@ func (m *matrix) until(thread, pattern string, n int) []console.Message {
 func (m *matrix) play() {
 	m.say("", "research cats and dogs")
 	m.until("", "summary of the research", 1)
-	m.say("", "fix owls")
-	m.until("", "all is fixed", 1)
-	m.tidy()
+	if m.disk {
+		m.say("", "fix owls")
+		m.until("", "all is fixed", 1)
+		m.tidy()
+	}
 	for i := 1; i <= 3; i++ {
 		m.say("", fmt.Sprintf("number %d", i))
 	}
@@ -320,7 +329,7 @@ func (m *matrix) tidy() {
 
 // left lists the folders of files, the worktrees and the branches of spawns.
 func (m *matrix) left() (out []string) {
-	for _, pattern := range []string{filepath.Join("repo", ".skein", "attachments", "*"), filepath.Join("*", "worktrees", "*", "*")} {
+	for _, pattern := range []string{filepath.Join("repo", ".skein", "attachments", "*"), filepath.Join("worktrees", "*", "*")} {
 		found, err := filepath.Glob(filepath.Join(m.dir, pattern))
 		require.NoError(m.t, err)
 		out = append(out, found...)
@@ -344,8 +353,10 @@ func (m *matrix) judge() {
 	require.Len(t, m.bot("*", "^finding$"), 2, "each child answers once in its thread")
 	require.Len(t, m.bot("*", "thread answer 1"), 1)
 	require.Len(t, m.bot("", "^ok: last words$"), 1)
-	require.Len(t, m.bot("", "all is fixed"), 1)
-	require.Empty(t, m.left(), "files, worktrees and branches of spawns")
+	if m.disk {
+		require.Len(t, m.bot("", "all is fixed"), 1)
+		require.Empty(t, m.left(), "files, worktrees and branches of spawns")
+	}
 	seen := map[string]bool{}
 	for _, line := range strings.Fields(read(t, filepath.Join(m.dir, "marks"))) {
 		require.False(t, seen[line], "the tool call %s ran twice", line)
@@ -373,7 +384,11 @@ func (m *matrix) judgeStore() {
 		require.Empty(m.t, live, "a run was left behind")
 		runs, err := tx.RecentRuns(10)
 		require.NoError(m.t, err)
-		require.Len(m.t, runs, 5)
+		want := 3
+		if m.disk {
+			want = 5
+		}
+		require.Len(m.t, runs, want)
 		for _, r := range runs {
 			require.Equal(m.t, core.DeliveryDelivered, r.Delivery, "run %s (%s) %s: %s", r.ID, r.Label, r.Status, r.Detail)
 		}
@@ -395,7 +410,7 @@ func TestCrashMatrix(t *testing.T) {
 		for nth, passed := 1, true; nth <= matrixRuns && passed; nth++ {
 			at := fmt.Sprintf("%s:%d", point, nth)
 			t.Run(at, func(t *testing.T) {
-				m := newMatrix(t)
+				m := newMatrix(t, slices.Contains(onDisk, point))
 				m.start(at)
 				m.play()
 				m.stop()
