@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -9,9 +10,25 @@ import (
 )
 
 // TimerStart is the kind of timer that is due where a turn had a slot and did
-// not start in time; its ref is the turn, its payload which attempt to start it
-// that was, from 1.
+// not start in time; its ref is the turn, its payload a StartAttempt.
 const TimerStart = "start"
+
+// StartAttempt says what the deadline of a start is for. The zero value is that
+// of a payload that cannot be read.
+type StartAttempt struct {
+	N     int   // which attempt to start the turn that is, from 1
+	Fence int64 // of the session at that attempt: under another one its process is gone
+}
+
+// String is the payload of the timer.
+func (a StartAttempt) String() string { return fmt.Sprintf("%d %d", a.N, a.Fence) }
+
+// ParseStartAttempt reads the payload of a timer; one of an older build has no
+// fence.
+func ParseStartAttempt(payload string) (a StartAttempt) {
+	_, _ = fmt.Sscan(payload, &a.N, &a.Fence)
+	return a
+}
 
 // OutcomeAttempts is how often a turn that is to tell of an outcome may be
 // begun in vain before the runtime tells it itself.
@@ -51,11 +68,9 @@ func (k *Kernel) limitStart(tx *store.Tx, l *Lease) error {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if n, err := strconv.Atoi(was.Payload); err == nil {
-			attempt = max(attempt, n)
-		}
+		attempt = max(attempt, ParseStartAttempt(was.Payload).N)
 	}
-	t.Payload = strconv.Itoa(attempt)
+	t.Payload = StartAttempt{attempt, l.Session.Fence}.String()
 	tx.OnCommit(func() { k.Due(t.Due) })
 	return tx.SetTimer(t)
 }

@@ -45,24 +45,26 @@ func (e *Engine) StartDue(tx *store.Tx, t store.Timer, now core.Millis) error {
 	if err != nil {
 		return err
 	}
+	attempt := kernel.ParseStartAttempt(t.Payload)
+	if attempt.N == 0 {
+		attempt.N = turn.Attempts
+	}
 	again := t
 	again.Due = now.Add(e.StartLimit(s, turn))
-	if s.Owner == "" && !e.kernel.Running(s.ID) { // it waits for a slot again
+	if s.Owner == "" && (attempt.Fence != s.Fence || !e.kernel.Running(s.ID)) {
+		// Its process is gone, and the next claim is to come; or it waits for a slot.
+		again.Payload = kernel.StartAttempt{N: attempt.N, Fence: s.Fence}.String()
 		tx.OnCommit(func() { e.kernel.Due(again.Due) })
 		return tx.SetTimer(again)
-	}
-	attempt, err := strconv.Atoi(t.Payload)
-	if err != nil {
-		attempt = turn.Attempts
 	}
 	if err := tx.RaiseFence(s.ID); err != nil {
 		return err
 	}
 	tx.OnCommit(func() { e.kernel.Cancel(s.ID, kernel.ErrNotStarted) })
-	if turn.Kind == store.InboxTask || attempt >= kernel.OutcomeAttempts {
+	if turn.Kind == store.InboxTask || attempt.N >= kernel.OutcomeAttempts {
 		return e.neverStarted(tx, s, turn, now)
 	}
-	again.Payload = strconv.Itoa(attempt + 1)
+	again.Payload = kernel.StartAttempt{N: attempt.N + 1, Fence: s.Fence + 1}.String()
 	if err := tx.SetTimer(again); err != nil {
 		return err
 	}
