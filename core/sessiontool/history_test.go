@@ -17,6 +17,7 @@ import (
 	"github.com/skein-bot/skein/core/model"
 	"github.com/skein-bot/skein/core/store"
 	"github.com/skein-bot/skein/core/store/pgtest"
+	"github.com/skein-bot/skein/core/target"
 	"github.com/skein-bot/skein/core/world"
 )
 
@@ -251,4 +252,41 @@ func TestBlocksOfAMessage(t *testing.T) {
 	require.JSONEq(t, `{"row":7,"role":"user","at":"2023-11-14T22:13:20Z","author":"Ann","blocks":[
 		{"type":"context","author":"Cid","text":"hi all"},{"type":"quote","author":"Bob","text":"look"},{"type":"text","text":"what is this?"},
 		{"type":"file","name":"a.txt","mediaType":"text/plain","bytes":3,"text":"abc"}]}`, string(New(Options{}).message(item, maxResponse).raw))
+}
+
+// The log of a sub-agent is what people and it said last, oldest first: nothing
+// that it inherited, no results, and no credentials.
+func TestLogOfASubAgent(t *testing.T) {
+	t.Parallel()
+	tools := newHistory(t)
+	parent := tools.with(t, "p", store.Session{}, []model.Item{{Kind: model.User, Text: "inherited"}})
+	var items []model.Item
+	for n := range 70 {
+		items = append(items, model.Item{Kind: model.User, Text: fmt.Sprint("do ", n)}, model.Item{Kind: model.Note, Text: "a note"},
+			model.Item{Kind: model.Assistant, Calls: []core.ToolCall{{ID: "1", Name: "exec", Args: json.RawMessage(`{}`)}}},
+			model.Item{Kind: model.ToolOutput, CallID: "1", Text: "result"}, model.Item{Kind: model.Assistant, Text: fmt.Sprint("did ", n)})
+	}
+	items = append(items, model.Item{Kind: model.Assistant, Text: "key ghp_16C7e42F292c6912E7710c838347Ae178B4a" + strings.Repeat(" long", 1000)})
+	child := tools.with(t, "c", parent, items)
+	log := func(limit int) (texts []string) {
+		require.NoError(t, tools.DB.Read(t.Context(), func(tx *store.Tx) error {
+			shown, err := subagentsTool{t: tools}.log(tx, target.Target{Session: child}, limit)
+			if err != nil {
+				return err
+			}
+			for _, m := range shown.(map[string]any)["messages"].([]said) {
+				texts = append(texts, m.Role+": "+m.Text)
+			}
+			return nil
+		}))
+		return texts
+	}
+	got := log(3)
+	require.Len(t, got, 3)
+	require.Equal(t, []string{"user: do 69", "assistant: did 69"}, got[:2])
+	require.NotContains(t, got[2], "ghp_16C7")
+	require.Len(t, []rune(got[2]), len("assistant: ")+logText)
+	require.Len(t, log(0), logDefault)
+	require.Equal(t, "user: do 0", log(1000)[0], "not what it inherited")
+	require.Len(t, log(1000), 141)
 }

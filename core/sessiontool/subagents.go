@@ -281,28 +281,30 @@ func (s subagentsTool) log(tx *store.Tx, t target.Target, limit int) (any, error
 	if limit == 0 {
 		limit = logDefault
 	}
-	rows, err := tx.WholeTranscript(t.Session)
+	history, err := tx.Said(t.Session, false)
 	if err != nil {
 		return nil, err
 	}
 	out := []said{}
 	size := 0
-	for i := len(rows) - 1; i >= 0 && len(out) < limit && size < maxResponse/2; i-- {
-		if rows[i].Session != t.Session.ID { // inherited
-			break
+	err = history.Newest(history.Total, func(row store.Row) (more bool, err error) {
+		if row.Session != t.Session.ID { // inherited
+			return false, nil
 		}
-		item, err := model.DecodeItem(rows[i].Body)
-		if err != nil {
-			return nil, err
+		i, err := item(row, false)
+		if err != nil || i.Kind != model.User && i.Kind != model.Assistant || i.Text == "" {
+			return true, err
 		}
-		if item.Kind != model.User && item.Kind != model.Assistant || item.Text == "" {
-			continue
-		}
-		clean, _ := s.t.redactor.Text(item.Text)
+		clean, _ := s.t.redactor.Text(i.Text)
 		text := core.Clip(clean, logText)
 		size += len(text)
-		out = append([]said{{string(item.Kind), text}}, out...)
+		out = append(out, said{string(i.Kind), text})
+		return len(out) < limit && size < maxResponse/2, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	slices.Reverse(out)
 	return map[string]any{"runId": t.Run.ID, "messages": out}, nil
 }
 

@@ -31,7 +31,7 @@ func (tx *Tx) Said(s Session, tools bool) (Said, error) {
 		h.least = 0
 	}
 	for i, p := range spans {
-		if err := tx.one(`SELECT COUNT(*)`+saidIn, h.args(p), &h.counts[i]); err != nil {
+		if err := tx.one(`SELECT COUNT(*)`+saidIn, h.args(p, p.upTo), &h.counts[i]); err != nil {
 			return Said{}, err
 		}
 		h.Total += h.counts[i]
@@ -39,10 +39,13 @@ func (tx *Tx) Said(s Session, tools bool) (Said, error) {
 	return h, err
 }
 
-const saidIn = ` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4` + standing + ` AND said >= $5`
+// saidIn picks the messages with ids from $3 to $4 of a span that ends at $6; see
+// standing.
+const saidIn = ` FROM transcript WHERE session_id = $1 AND generation = $2 AND id >= $3 AND id <= $4 AND said >= $5
+	AND (replaced = 0 OR replaced >= $6)`
 
-func (h Said) args(p span, more ...any) []any {
-	return append([]any{p.session, p.generation, p.from, p.upTo, h.least}, more...)
+func (h Said) args(p span, end int64, more ...any) []any {
+	return append([]any{p.session, p.generation, p.from, p.upTo, h.least, end}, more...)
 }
 
 // From hands messages to do, oldest first, beginning with the one that has offset
@@ -59,12 +62,13 @@ func (h Said) From(offset, limit int, do func(Row) (more bool, err error)) error
 			return nil
 		}
 		if offset > 0 {
-			if err := h.tx.one(`SELECT id`+saidIn+` ORDER BY id LIMIT 1 OFFSET $6`, h.args(p, offset), &p.from); err != nil {
+			if err := h.tx.one(`SELECT id`+saidIn+` ORDER BY id LIMIT 1 OFFSET $7`, h.args(p, p.upTo, offset), &p.from); err != nil {
 				return err
 			}
 			offset = 0
 		}
-		if err := each(h.tx, scanRow, do, `SELECT `+rowColumns+saidIn+` ORDER BY id LIMIT $6`, h.args(p, *left)...); err != nil {
+		forward := func(p *span, last int64) { p.from = last + 1 }
+		if err := h.each(p, left, do, ` ORDER BY id`, forward); err != nil {
 			return err
 		}
 	}
@@ -82,7 +86,30 @@ func (h Said) Newest(limit int, do func(Row) (more bool, err error)) error {
 		if h.counts[i] == 0 {
 			continue
 		}
-		if err := each(h.tx, scanRow, do, `SELECT `+rowColumns+saidIn+` ORDER BY id DESC LIMIT $6`, h.args(p, *left)...); err != nil {
+		back := func(p *span, last int64) { p.upTo = last - 1 }
+		if err := h.each(p, left, do, ` ORDER BY id DESC`, back); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saidAtOnce is how many rows one statement asks for: a server sends all that were
+// asked for, whoever stops listening.
+const saidAtOnce = 50
+
+// each hands the messages of a span to do in an order, while some are left to get;
+// goOn moves the span's beginning, or its end, past the last one.
+func (h Said) each(p span, left *int, do func(Row) (bool, error), order string, goOn func(p *span, last int64)) error {
+	end := p.upTo
+	for *left > 0 {
+		got, asked := 0, min(*left, saidAtOnce)
+		err := each(h.tx, scanRow, func(r Row) (bool, error) {
+			got++
+			goOn(&p, r.ID)
+			return do(r)
+		}, `SELECT `+rowColumns+saidIn+order+` LIMIT $7`, h.args(p, end, asked)...)
+		if err != nil || got < asked {
 			return err
 		}
 	}

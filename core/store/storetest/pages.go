@@ -140,6 +140,19 @@ func testTranscriptSaid(s *suite) {
 		got, _ = s.said(a.ID, tools, newest(2))
 		require.Equal(s, []string{answer, both}, got)
 	}
+	var many []string
+	for i := range 130 { // more than one statement asks for
+		many = append(many, strconv.Itoa(i))
+	}
+	b := s.session()
+	s.append(b.ID, many...)
+	got, total := s.said(b.ID, false, from(3, 120))
+	require.Len(s, many, total)
+	require.Equal(s, many[3:123], got)
+	got, _ = s.said(b.ID, false, newest(1<<40))
+	slices.Reverse(got)
+	require.Equal(s, many, got)
+
 	enough := 0
 	s.said(a.ID, true, func(h store.Said, _ func(store.Row) (bool, error)) error {
 		return h.From(0, 100, func(store.Row) (bool, error) { enough++; return enough < 2, nil })
@@ -148,7 +161,7 @@ func testTranscriptSaid(s *suite) {
 
 	s.write(func(tx *store.Tx) error { return tx.BlankRow(ids[both], `{"kind":"assistant"}`) })
 	s.write(func(tx *store.Tx) error { return tx.SetRowBody(a.ID, ids[called], `{"kind":"assistant","text":"now"}`) })
-	got, total := s.said(a.ID, false, newest(100))
+	got, total = s.said(a.ID, false, newest(100))
 	require.Equal(s, []string{answer, `{"kind":"assistant","text":"now"}`, asked}, got)
 	require.Equal(s, 3, total)
 }
