@@ -109,9 +109,12 @@ func testTranscriptOfLargeRows(s *suite) {
 		want = append(want, strconv.Itoa(i)+strings.Repeat("x", 400_000))
 	}
 	s.append(a.ID, want...)
-	first := get(s, func(tx *store.Tx) ([]store.Row, error) { return tx.HistoriesFrom(a, 0, 1000) })
-	require.Len(s, first, 3, "a megabyte")
-	require.Equal(s, want, s.texts(a.ID, inPages(1000)))
+	first := get(s, func(tx *store.Tx) (int, error) {
+		rows, err := tx.HistoriesFrom(a, 0, 1000)
+		return len(rows), err
+	})
+	require.Equal(s, 3, first, "a megabyte")
+	require.True(s, slices.Equal(want, s.texts(a.ID, inPages(1000)))) // too long to be shown
 }
 
 // testTranscriptSaid: without tools neither their results count nor answers that
