@@ -195,6 +195,7 @@ func (t *turn) noteOwn(item model.Item) {
 		t.out.Asked = true
 	case model.Note:
 		t.out.Dropped += item.Dropped
+		t.out.Left = append(t.out.Left, item.Left...)
 	case model.Compacted:
 		t.compactions++
 	case model.Assistant:

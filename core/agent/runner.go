@@ -134,6 +134,8 @@ type Outcome struct {
 	Asked bool
 	// Dropped is how many messages were over the cap of the queue.
 	Dropped int
+	// Left is how the first of them begin.
+	Left []string
 	// CallsFailed is set where the turn called tools and every call failed.
 	CallsFailed bool
 	// Calls is how many tool calls of the turn have ended, and LastTool what it

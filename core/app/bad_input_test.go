@@ -238,6 +238,7 @@ func burst(t *testing.T, mode string) {
 		heard[text] = true
 	}
 	for _, text := range s.told("team") {
+		require.LessOrEqual(t, strings.Count(text, "\n> m"), 5, "the first of them are named")
 		if m := moreThan.FindStringSubmatch(text); m != nil {
 			n, err := strconv.Atoi(m[1])
 			require.NoError(t, err)

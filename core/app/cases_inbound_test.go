@@ -92,13 +92,13 @@ func TestB233_ToolsKnowTheirSession(t *testing.T) {
 }
 
 // TestB243_AnOverflowIsNamed: with room for three, two of five messages that
-// come during a turn find no room; the person is told how many.
+// come during a turn find no room; the person is told how many, and which.
 func TestB243_AnOverflowIsNamed(t *testing.T) {
 	t.Parallel()
-	for overflow, c := range map[string]struct{ heard, not []string }{
-		"summarize": {heard: []string{"1", "2", "3", "4", "5"}}, // two of them in a list
-		"old":       {heard: []string{"3", "4", "5"}, not: []string{"1", "2"}},
-		"new":       {heard: []string{"1", "2", "3"}, not: []string{"4", "5"}},
+	for overflow, c := range map[string]struct{ heard, not, named []string }{
+		"summarize": {heard: []string{"1", "2", "3", "4", "5"}, named: []string{"1", "2"}}, // those in a list
+		"old":       {heard: []string{"3", "4", "5"}, not: []string{"1", "2"}, named: []string{"1", "2"}},
+		"new":       {heard: []string{"1", "2", "3"}, not: []string{"4", "5"}, named: []string{"4", "5"}},
 	} {
 		t.Run(overflow, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +116,7 @@ func TestB243_AnOverflowIsNamed(t *testing.T) {
 				}
 			}
 			require.Len(t, notices, 1)
-			require.Regexp(t, "^2 messages ", notices[0])
+			require.Regexp(t, "^2 messages [^\\n]*\n> message "+c.named[0]+"\n> message "+c.named[1]+"$", notices[0])
 			prompt := ""
 			for _, i := range s.last("").Items {
 				prompt += i.Text + "\n"

@@ -46,13 +46,17 @@ func (s *Service) overflow(tx *store.Tx, rules QueueRules, row store.Inbox, text
 	return false, nil
 }
 
-// summaryLines bounds the list in the row that stands for left out messages.
-const summaryLines = 50
+// What the row that stands for left out messages keeps of them.
+const (
+	summaryLines = 50 // in the list that the model reads
+	namedLines   = 5  // in the notice that people get
+	namedLength  = 60 // characters of each
+)
 
 // leaveOut counts one message in the session's row of left out messages that
 // has its reply address and sender policy.
 func (s *Service) leaveOut(tx *store.Tx, row store.Inbox, rules QueueRules, text string) error {
-	line := ""
+	line, named := "", core.Clip(text, namedLength)
 	if rules.Overflow == OverflowSummarize {
 		line = "\n- " + core.Clip(text, 120)
 	}
@@ -62,7 +66,7 @@ func (s *Service) leaveOut(tx *store.Tx, row store.Inbox, rules QueueRules, text
 	}
 	i := slices.IndexFunc(rows, func(r store.Inbox) bool { return r.ReplyTo.Same(row.ReplyTo) && r.Policy == row.Policy })
 	if i < 0 {
-		item := model.Item{Kind: model.Note, Dropped: 1, At: s.World.Now()}
+		item := model.Item{Kind: model.Note, Dropped: 1, Left: []string{named}, At: s.World.Now()}
 		item.Text = droppedText(rules.Overflow) + line
 		row.Kind, row.Body, row.Source = store.InboxDropped, item.Encode(), ""
 		_, err = tx.InsertInbox(row)
@@ -74,6 +78,9 @@ func (s *Service) leaveOut(tx *store.Tx, row store.Inbox, rules QueueRules, text
 		return err
 	}
 	item.Dropped++
+	if len(item.Left) < namedLines {
+		item.Left = append(item.Left, named)
+	}
 	if strings.Count(item.Text, "\n- ") < summaryLines {
 		item.Text += line
 	}

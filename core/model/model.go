@@ -63,6 +63,9 @@ type Item struct {
 	Ends json.RawMessage `json:"ends,omitempty"`
 	// Dropped is, in a Note, how many messages it stands for.
 	Dropped int `json:"dropped,omitempty"`
+	// Left is how the first few of them begin, for the notice that people get; no
+	// model reads it.
+	Left []string `json:"left,omitempty"`
 	// Completion belongs to an Event.
 	Completion *Completion `json:"completion,omitempty"`
 	// Compaction belongs to a Compacted item.

@@ -92,7 +92,7 @@ func (e *Engine) endTurn(tx *store.Tx, l *kernel.Lease, out agent.Outcome) error
 	if out.Dropped > 0 && !l.Turn.ReplyTo.IsZero() {
 		_, _, err := e.Poster.Post(tx, store.Outbox{
 			OnceKey: fmt.Sprintf("turn/%d/dropped", l.Turn.ID), Kind: store.OutNotice, Address: l.Turn.ReplyTo, Session: l.Session.ID, Owner: l.Turn.Owner,
-			Text: e.Config.Language().FailureDropped(out.Dropped),
+			Text: strings.Join(append([]string{e.Config.Language().FailureDropped(out.Dropped)}, out.Left...), "\n> "),
 			At:   e.World.Now(),
 		})
 		if err != nil {
