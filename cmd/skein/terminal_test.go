@@ -126,6 +126,8 @@ func (x *terminal) restored() {
 		return strings.TrimSpace(x.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"))
 	}
 	require.True(x.t, waitFor(terminalWait, func() bool { return state() == "0 0 1" }), state())
+	// What is typed before the shell asks is lost with what the program did not read.
+	x.until("the prompt", func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "ready>") })
 	x.line("echo $((6*7)) sane")
 	x.shows("echo $((6*7)) sane", "42 sane")
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,11 +81,11 @@ func TestLanguages(t *testing.T) {
 			s.say("team", "/status")
 			s.say(thread, "/session idle")
 			s.say(thread, "/session idle soon")
-			told := s.told("team")
-			require.Len(t, told, 4)
-			require.Equal(t, tt.failed, told[1])
-			require.True(t, strings.HasPrefix(told[2], tt.help), told[2])
-			require.Contains(t, told[3], tt.status)
+			told := slices.DeleteFunc(s.told("team"), func(text string) bool { return text == "sent" }) // or the outcome came before
+			require.Len(t, told, 3)
+			require.Equal(t, tt.failed, told[0])
+			require.True(t, strings.HasPrefix(told[1], tt.help), told[1])
+			require.Contains(t, told[2], tt.status)
 			require.Equal(t, []string{tt.limit, tt.bad}, s.told(thread)[2:])
 			s.say(thread, "work")
 			s.say(thread, "/stop")
