@@ -61,6 +61,9 @@ func newHome(t *testing.T, rules string) *home {
 // configure writes the configuration, with this home's store.
 func (h *home) configure(text string) {
 	text = strings.Replace(text, "sqlite:skein.db", h.store, 1)
+	if !strings.Contains(text, "gateway:") { // PostgreSQL has no folder of its own
+		text = strings.Replace(text, "store: {", `gateway: { stateDir: "." }, store: {`, 1)
+	}
 	require.NoError(h.t, os.WriteFile(filepath.Join(h.dir, "skein.json5"), []byte(text), 0o600))
 }
 

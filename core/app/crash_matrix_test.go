@@ -162,7 +162,7 @@ git remote add origin "$PWD/../origin.git"; git push -q origin trunk; git remote
 	m.write("skein.json5", strings.NewReplacer(
 		"accounts: { default: {} }", `accounts: { default: { apiRoot: "`+server.URL+`" } }`,
 		"sqlite:skein.db", m.store,
-		"commands:", `messages: { queue: { mode: "followup" } }, tools: { sessions_spawn: { attachments: { enabled: true } } }, commands:`,
+		"commands:", `gateway: { stateDir: "." }, messages: { queue: { mode: "followup" } }, tools: { sessions_spawn: { attachments: { enabled: true } } }, commands:`,
 		`instructions: "You help."`, `instructions: "You help.", workspace: "repo"`,
 	).Replace(baseConfig))
 	return m
