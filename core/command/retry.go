@@ -136,7 +136,7 @@ func askedBy(tx *store.Tx, r Request, turn store.Turn) (rows []store.Inbox, thei
 		if text, ok := edits.Texts[item.MessageID]; ok {
 			item.Text = text
 		}
-		item.Dropped = 0 // people were told
+		item.Dropped, item.Left = 0, nil // people were told
 		row := store.Inbox{
 			Session: r.Session.ID, Kind: kind, Lane: store.LaneMain, ReplyTo: turn.ReplyTo, Anchor: turn.Anchor, Policy: turn.Policy,
 			Owner: w.Owner, Body: item.Encode(), At: r.Now,

@@ -259,8 +259,9 @@ func (k *Kernel) tell(e *entry) {
 
 // Stop takes no new work, lets running turns finish until ctx ends, then ends
 // their contexts with ErrStopping and waits for them. What did not finish is put
-// down, and continued at the next start however long that takes. Among other nodes this one stays registered, so
-// that what the last turns said can still be sent, until Leave.
+// down, and continued at the next start however long that takes. Among other
+// nodes this one stays registered, so that what the last turns said can still be
+// sent, until Leave.
 func (k *Kernel) Stop(ctx context.Context) {
 	k.mu.Lock()
 	k.stopping = true

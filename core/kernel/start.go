@@ -20,6 +20,14 @@ type StartAttempt struct {
 	Fence int64 // of the session at that attempt: under another one its process is gone
 }
 
+// Counts reports whether the deadline has passed for an attempt that is still
+// going on: somebody owns the session, or what was cut off at this attempt still
+// runs here. Else its process is gone and the next claim is to come, or the turn
+// waits for a slot.
+func (a StartAttempt) Counts(s store.Session, runsHere bool) bool {
+	return s.Owner != "" || a.Fence == s.Fence && runsHere
+}
+
 // String is the payload of the timer.
 func (a StartAttempt) String() string { return fmt.Sprintf("%d %d", a.N, a.Fence) }
 

@@ -51,8 +51,7 @@ func (e *Engine) StartDue(tx *store.Tx, t store.Timer, now core.Millis) error {
 	}
 	again := t
 	again.Due = now.Add(e.StartLimit(s, turn))
-	if s.Owner == "" && (attempt.Fence != s.Fence || !e.kernel.Running(s.ID)) {
-		// Its process is gone, and the next claim is to come; or it waits for a slot.
+	if !attempt.Counts(s, e.kernel.Running(s.ID)) {
 		again.Payload = kernel.StartAttempt{N: attempt.N, Fence: s.Fence}.String()
 		tx.OnCommit(func() { e.kernel.Due(again.Due) })
 		return tx.SetTimer(again)
